@@ -74,25 +74,27 @@ typedef struct paged_front {
 } paged_front;
 
 /* Take a known plan (NULL: none) where it fits into the budget and is better. */
-static plim_status take_known(const paged_front *f, int64_t budget_bytes, const plim_plan *known, plim_plan **plan) {
+static plim_status take_known(const paged_front *front, int64_t budget_bytes, const plim_plan *known,
+                              plim_plan **plan) {
   plim_plan *copy = NULL;
   if (!known || known->arena_bytes > budget_bytes) return PLIM_OK;
-  PLIM_TRY(plim_paging_plan_for(f->graph, known, budget_bytes, &copy));
-  plim_paging_keep_better(f->options.paging, plan, copy);
+  PLIM_TRY(plim_paging_plan_for(front->graph, known, budget_bytes, &copy));
+  plim_paging_keep_better(front->options.paging, plan, copy);
   return PLIM_OK;
 }
 
 /* The plan of budget i, from a search of its own, from keep-all and from the plan of the budget before; NULL: none. */
-static plim_status make_one(const paged_front *f, int32_t i, plim_plan **out) {
-  plim_plan_options own = f->options;
+static plim_status make_one(const paged_front *front, int32_t i, plim_plan **out) {
+  plim_plan_options own = front->options;
   plim_plan *plan = NULL;
-  own.budget_bytes = f->budget[i];
-  own.time_limit_ns = plim_effort_share(plim_effort_rest(f->options.time_limit_ns, f->started_ns), f->n - i);
-  plim_status status = plim_plan_make(f->ctx, f->graph, f->profile, &own, &plan);
+  own.budget_bytes = front->budget[i];
+  own.time_limit_ns =
+      plim_effort_share(plim_effort_rest(front->options.time_limit_ns, front->started_ns), front->n - i);
+  plim_status status = plim_plan_make(front->ctx, front->graph, front->profile, &own, &plan);
   int none = status == PLIM_ENOFIT || status == PLIM_ECANCEL; /* a cancel leaves what is known */
   if (status != PLIM_OK && !none) return status;
-  status = take_known(f, own.budget_bytes, f->keep_all, &plan);
-  if (status == PLIM_OK && i > 0) status = take_known(f, own.budget_bytes, f->plan[i - 1], &plan);
+  status = take_known(front, own.budget_bytes, front->keep_all, &plan);
+  if (status == PLIM_OK && i > 0) status = take_known(front, own.budget_bytes, front->plan[i - 1], &plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -101,22 +103,22 @@ static plim_status make_one(const paged_front *f, int32_t i, plim_plan **out) {
   return PLIM_OK;
 }
 
-static void report(const paged_front *f, int32_t done) {
-  const plim_plan *plan = f->plan[done - 1];
+static void report(const paged_front *front, int32_t done) {
+  const plim_plan *plan = front->plan[done - 1];
   const plim_progress progress = {.stage = "front",
                                   .done = done,
-                                  .total = f->n,
-                                  .elapsed_ns = plim_now_ns() - f->started_ns,
+                                  .total = front->n,
+                                  .elapsed_ns = plim_now_ns() - front->started_ns,
                                   .best_percent = plan ? plim_plan_overhead_percent(plan) : -1};
-  plim_context_report(f->ctx, &progress);
+  plim_context_report(front->ctx, &progress);
 }
 
-static plim_status make_each(paged_front *f) {
-  plim_status status = plim_plan_keep_all(f->ctx, f->graph, f->profile, &f->options, &f->keep_all);
+static plim_status make_each(paged_front *front) {
+  plim_status status = plim_plan_keep_all(front->ctx, front->graph, front->profile, &front->options, &front->keep_all);
   if (status == PLIM_ENOFIT || status == PLIM_ECANCEL) status = PLIM_OK;
-  for (int32_t i = 0; i < f->n && status == PLIM_OK; i++) {
-    status = make_one(f, i, &f->plan[i]);
-    if (status == PLIM_OK) report(f, i + 1);
+  for (int32_t i = 0; i < front->n && status == PLIM_OK; i++) {
+    status = make_one(front, i, &front->plan[i]);
+    if (status == PLIM_OK) report(front, i + 1);
   }
   return status;
 }
@@ -126,18 +128,18 @@ static plim_status make_each(paged_front *f) {
 static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, int32_t n, const int64_t *budget,
                                     plim_plan **plan) {
-  paged_front f = {.ctx = ctx,
-                   .graph = graph,
-                   .profile = profile,
-                   .options = plim_incumbent_timed(options),
-                   .started_ns = plim_now_ns(),
-                   .n = n,
-                   .budget = budget,
-                   .plan = plan};
+  paged_front front = {.ctx = ctx,
+                       .graph = graph,
+                       .profile = profile,
+                       .options = plim_incumbent_timed(options),
+                       .started_ns = plim_now_ns(),
+                       .n = n,
+                       .budget = budget,
+                       .plan = plan};
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&f.options));
-  plim_status status = plim_effort_end(ctx, outer_ns, make_each(&f));
-  plim_plan_free(f.keep_all);
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&front.options));
+  plim_status status = plim_effort_end(ctx, outer_ns, make_each(&front));
+  plim_plan_free(front.keep_all);
   for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
     plim_plan_free(plan[i]);
     plan[i] = NULL;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 #include "planner/pack/buffers_csv.h"
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/plan_text.h"

@@ -74,7 +74,7 @@ static effort half_of(const effort *e) {
 
 static plim_cut_limits limits_of(const plim_incumbent *inc, const effort *e) {
   return (plim_cut_limits){
-      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = inc->found ? inc->best_ns : INT64_MAX};
+      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = inc->has_best ? inc->best_ns : INT64_MAX};
 }
 
 /* Raise the bound, to enough_ns at most. */
@@ -89,7 +89,7 @@ static plim_status raise_bound_to(plim_incumbent *inc, const cutter *c, const ef
 }
 
 static plim_status raise_bound(plim_incumbent *inc, const cutter *c, const effort *e) {
-  return raise_bound_to(inc, c, e, inc->found ? inc->best_ns : INT64_MAX);
+  return raise_bound_to(inc, c, e, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
 /* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
@@ -159,7 +159,7 @@ plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
   const effort e = {bound_tuning.cut.bound_work, INT64_MAX};
-  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &e, inc->found ? inc->best_ns : INT64_MAX);
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &e, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
 plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {

@@ -20,40 +20,41 @@ static int overwrites(const plim_problem *p, int32_t v, int32_t item) {
 
 /* Mark the ops at which the item is needed: it was certainly made before, and certainly has a reader after. An output
  * of the graph has a reader at the end. Items of the op's own working set are left out. */
-static void find_needed(const plim_cut_model *m, int32_t item) {
-  const plim_item *it = &m->problem->item[item];
-  const plim_cut_order *o = &m->order;
-  uint64_t *row = &m->needed[item * o->words];
+static void find_needed(const plim_cut_model *model, int32_t item) {
+  const plim_item *it = &model->problem->item[item];
+  const plim_cut_order *order = &model->order;
+  uint64_t *row = &model->needed[item * order->words];
   if (it->is_output) {
-    memset(row, 0xff, (size_t)o->words * sizeof *row);
-    if (o->n_ops % 64) row[o->words - 1] = ((uint64_t)1 << (o->n_ops % 64)) - 1;
+    memset(row, 0xff, (size_t)order->words * sizeof *row);
+    if (order->n_ops % 64) row[order->words - 1] = ((uint64_t)1 << (order->n_ops % 64)) - 1;
   }
   for (int32_t k = 0; k < it->readers.n && !it->is_output; k++) {
-    const uint64_t *before = &o->before[it->readers.at[k] * o->words];
-    for (int64_t w = 0; w < o->words; w++) row[w] |= before[w];
+    const uint64_t *before = &order->before[it->readers.at[k] * order->words];
+    for (int64_t w = 0; w < order->words; w++) row[w] |= before[w];
   }
-  for (int64_t w = 0; w < o->words && it->producer >= 0; w++) row[w] &= o->after[it->producer * o->words + w];
+  for (int64_t w = 0; w < order->words && it->producer >= 0; w++)
+    row[w] &= order->after[it->producer * order->words + w];
   for (int32_t k = 0; k < it->readers.n; k++) {
     int32_t v = it->readers.at[k];
-    if (!overwrites(m->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));
+    if (!overwrites(model->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));
   }
 }
 
 /* Add the item's bytes to the cuts where it is needed; cut v is still that of op v. */
-static void count_needed(plim_cut_model *m, int32_t item) {
-  const uint64_t *row = &m->needed[item * m->order.words];
-  for (int32_t w = 0; w < m->order.words; w++) {
+static void count_needed(plim_cut_model *model, int32_t item) {
+  const uint64_t *row = &model->needed[item * model->order.words];
+  for (int32_t w = 0; w < model->order.words; w++) {
     for (int32_t bit = 0; bit < 64 && row[w] != 0; bit++) {
-      if (row[w] >> bit & 1U) m->cut[64 * w + bit].needed_bytes += m->problem->item[item].bytes;
+      if (row[w] >> bit & 1U) model->cut[64 * w + bit].needed_bytes += model->problem->item[item].bytes;
     }
   }
 }
 
-int plim_cut_may_repeat(const plim_cut_model *m, int32_t op, int32_t v) {
-  const plim_planned_op *o = &m->problem->op[op];
+int plim_cut_may_repeat(const plim_cut_model *model, int32_t op, int32_t v) {
+  const plim_planned_op *o = &model->problem->op[op];
   if (o->once) return 0;
   for (int32_t i = 0; i < o->closed_by.n; i++) {
-    if (o->closed_by.at[i] == v || plim_cut_before(&m->order, o->closed_by.at[i], v)) return 0;
+    if (o->closed_by.at[i] == v || plim_cut_before(&model->order, o->closed_by.at[i], v)) return 0;
   }
   return 1;
 }
@@ -62,13 +63,13 @@ static int is_needed(const void *user, int32_t item, int32_t v) {
   return plim_cut_needed(user, item, v);
 }
 
-static int64_t working_set(const plim_cut_model *m, int32_t v) {
-  const plim_problem *p = m->problem;
+static int64_t working_set(const plim_cut_model *model, int32_t v) {
+  const plim_problem *p = model->problem;
   const plim_planned_op *op = &p->op[v];
-  int64_t bytes = op->choice[0].workspace_bytes - plim_bound_overwritten(p, v, is_needed, m);
+  int64_t bytes = op->choice[0].workspace_bytes - plim_bound_overwritten(p, v, is_needed, model);
   for (int32_t i = 0; i < op->writes.n; i++) bytes += p->item[op->writes.at[i]].bytes;
   for (int32_t i = 0; i < op->reads.n; i++) {
-    if (!plim_cut_needed(m, op->reads.at[i], v)) bytes += p->item[op->reads.at[i]].bytes;
+    if (!plim_cut_needed(model, op->reads.at[i], v)) bytes += p->item[op->reads.at[i]].bytes;
   }
   return bytes;
 }
@@ -86,15 +87,15 @@ int32_t plim_cut_next_choice(const plim_planned_op *op, int32_t choice) {
 
 /* Columns of the slower choices of a cut's op: each saves workspace and costs time. A solution may take several of
  * them; this only lowers the bound. */
-static void add_choices(plim_cut_model *m, plim_cut *cut) {
-  const plim_planned_op *op = &m->problem->op[cut->op];
+static void add_choices(plim_cut_model *model, plim_cut *cut) {
+  const plim_planned_op *op = &model->problem->op[cut->op];
   const plim_choice *fastest = &op->choice[0];
-  cut->first_column = m->n_columns;
+  cut->first_column = model->n_columns;
   for (int32_t c = 0; (c = plim_cut_next_choice(op, c)) >= 0;) {
-    m->cost_ns[m->n_columns] = op->choice[c].time_ns - fastest->time_ns;
-    m->saved_bytes[m->n_columns++] = fastest->workspace_bytes - op->choice[c].workspace_bytes;
+    model->cost_ns[model->n_columns] = op->choice[c].time_ns - fastest->time_ns;
+    model->saved_bytes[model->n_columns++] = fastest->workspace_bytes - op->choice[c].workspace_bytes;
   }
-  cut->end_column = m->n_columns;
+  cut->end_column = model->n_columns;
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -105,60 +106,60 @@ static int by_bytes(const void *a, const void *b) {
 }
 
 /* Items need a look at all ops each. */
-static plim_status fill(plim_cut_model *m) {
-  const plim_problem *p = m->problem;
-  m->n_columns = m->segments.n;
-  m->n_cuts = p->n_ops;
+static plim_status fill(plim_cut_model *model) {
+  const plim_problem *p = model->problem;
+  model->n_columns = model->segments.n;
+  model->n_cuts = p->n_ops;
   for (int32_t i = 0; i < p->n_items; i++) {
-    if (plim_effort_over(p->ctx, m->order.words * (p->item[i].readers.n + 1))) return PLIM_ECANCEL;
-    find_needed(m, i);
+    if (plim_effort_over(p->ctx, model->order.words * (p->item[i].readers.n + 1))) return PLIM_ECANCEL;
+    find_needed(model, i);
   }
   for (int32_t v = 0; v < p->n_ops; v++) {
     int64_t cost_ns = p->op[v].choice[0].time_ns;
-    m->least_ns += cost_ns;
-    for (int32_t c = m->segments.first[v]; c < m->segments.first[v + 1]; c++) m->cost_ns[c] = cost_ns;
-    plim_cut *cut = &m->cut[v];
-    *cut = (plim_cut){.op = v, .base_bytes = p->persistent_bytes + working_set(m, v)};
-    add_choices(m, cut);
+    model->least_ns += cost_ns;
+    for (int32_t c = model->segments.first[v]; c < model->segments.first[v + 1]; c++) model->cost_ns[c] = cost_ns;
+    plim_cut *cut = &model->cut[v];
+    *cut = (plim_cut){.op = v, .base_bytes = p->persistent_bytes + working_set(model, v)};
+    add_choices(model, cut);
   }
   for (int32_t i = 0; i < p->n_items; i++) {
     if (plim_effort_over(p->ctx, p->n_ops)) return PLIM_ECANCEL;
-    count_needed(m, i);
+    count_needed(model, i);
   }
-  qsort(m->cut, (size_t)m->n_cuts, sizeof *m->cut, by_bytes);
+  qsort(model->cut, (size_t)model->n_cuts, sizeof *model->cut, by_bytes);
   return PLIM_OK;
 }
 
 plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_model **out) {
-  plim_cut_model *m = NULL;
+  plim_cut_model *model = NULL;
   plim_status status;
-  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *m, &m));
-  m->problem = p;
-  m->order.ctx = m->segments.ctx = p->ctx;
-  PLIM_CHECK(plim_cut_order_make(p, fixed, &m->order));
-  PLIM_CHECK(plim_cut_segments_make(p, &m->order, &m->segments));
-  int64_t columns = m->segments.n;
+  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *model, &model));
+  model->problem = p;
+  model->order.ctx = model->segments.ctx = p->ctx;
+  PLIM_CHECK(plim_cut_order_make(p, fixed, &model->order));
+  PLIM_CHECK(plim_cut_segments_make(p, &model->order, &model->segments));
+  int64_t columns = model->segments.n;
   for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;
-  m->room_columns = (int32_t)columns;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items * m->order.words, sizeof *m->needed, &m->needed));
-  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->cost_ns, &m->cost_ns));
-  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *m->saved_bytes, &m->saved_bytes));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *m->cut, &m->cut));
-  PLIM_CHECK(fill(m));
-  *out = m;
+  model->room_columns = (int32_t)columns;
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items * model->order.words, sizeof *model->needed, &model->needed));
+  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->cost_ns, &model->cost_ns));
+  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->saved_bytes, &model->saved_bytes));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *model->cut, &model->cut));
+  PLIM_CHECK(fill(model));
+  *out = model;
 done:
-  if (status != PLIM_OK) plim_cut_model_free(m);
+  if (status != PLIM_OK) plim_cut_model_free(model);
   return status;
 }
 
-void plim_cut_model_free(plim_cut_model *m) {
-  if (!m) return;
-  plim_context *ctx = m->problem->ctx;
-  plim_release(ctx, m->needed, m->problem->n_items * m->order.words, sizeof *m->needed);
-  plim_cut_order_free(&m->order);
-  plim_cut_segments_free(&m->segments);
-  plim_release(ctx, m->cost_ns, m->room_columns, sizeof *m->cost_ns);
-  plim_release(ctx, m->saved_bytes, m->room_columns, sizeof *m->saved_bytes);
-  plim_release(ctx, m->cut, m->problem->n_ops, sizeof *m->cut);
-  plim_release(ctx, m, 1, sizeof *m);
+void plim_cut_model_free(plim_cut_model *model) {
+  if (!model) return;
+  plim_context *ctx = model->problem->ctx;
+  plim_release(ctx, model->needed, model->problem->n_items * model->order.words, sizeof *model->needed);
+  plim_cut_order_free(&model->order);
+  plim_cut_segments_free(&model->segments);
+  plim_release(ctx, model->cost_ns, model->room_columns, sizeof *model->cost_ns);
+  plim_release(ctx, model->saved_bytes, model->room_columns, sizeof *model->saved_bytes);
+  plim_release(ctx, model->cut, model->problem->n_ops, sizeof *model->cut);
+  plim_release(ctx, model, 1, sizeof *model);
 }

@@ -27,67 +27,67 @@ typedef struct walker {
   plim_block block;
 } walker;
 
-static void lay_out(walker *w, plim_block *b) {
-  int64_t ops = w->problem->n_ops;
-  w->x = plim_block_take(b, w->model->n_columns, sizeof *w->x);
-  w->choice = plim_block_take(b, ops, sizeof *w->choice);
-  w->cut_of = plim_block_take(b, ops, sizeof *w->cut_of);
-  w->repeated = plim_block_take(b, ops, sizeof *w->repeated);
-  w->missing = plim_block_take(b, ops, 1);
-  w->leaving = plim_block_take(b, ops, 1);
-  w->again = plim_block_take(b, ops, 1);
-  w->stack = plim_block_take(b, ops, sizeof *w->stack);
+static void lay_out(walker *walk, plim_block *memory) {
+  int64_t ops = walk->problem->n_ops;
+  walk->x = plim_block_take(memory, walk->model->n_columns, sizeof *walk->x);
+  walk->choice = plim_block_take(memory, ops, sizeof *walk->choice);
+  walk->cut_of = plim_block_take(memory, ops, sizeof *walk->cut_of);
+  walk->repeated = plim_block_take(memory, ops, sizeof *walk->repeated);
+  walk->missing = plim_block_take(memory, ops, 1);
+  walk->leaving = plim_block_take(memory, ops, 1);
+  walk->again = plim_block_take(memory, ops, 1);
+  walk->stack = plim_block_take(memory, ops, sizeof *walk->stack);
 }
 
 /* The choice that the solution takes for a cut's op: the slowest that it pays for. */
-static int32_t choice_of(const walker *w, const plim_cut *cut) {
+static int32_t choice_of(const walker *walk, const plim_cut *cut) {
   int32_t choice = 0, chosen = 0;
   for (int32_t c = cut->first_column; c < cut->end_column; c++) {
-    choice = plim_cut_next_choice(&w->problem->op[cut->op], choice);
-    if (w->solution[c]) chosen = choice;
+    choice = plim_cut_next_choice(&walk->problem->op[cut->op], choice);
+    if (walk->solution[c]) chosen = choice;
   }
   return chosen;
 }
 
-static void prepare(walker *w) {
-  const plim_cut_model *m = w->model;
-  for (int32_t j = 0; j < m->n_columns; j++) w->x[j] = w->solution[j];
-  for (int32_t a = 0; a < w->problem->n_ops; a++) w->repeated[a] = -1;
-  for (int32_t c = 0; c < m->n_cuts; c++) {
-    w->cut_of[m->cut[c].op] = c;
-    w->choice[m->cut[c].op] = choice_of(w, &m->cut[c]);
+static void prepare(walker *walk) {
+  const plim_cut_model *model = walk->model;
+  for (int32_t j = 0; j < model->n_columns; j++) walk->x[j] = walk->solution[j];
+  for (int32_t a = 0; a < walk->problem->n_ops; a++) walk->repeated[a] = -1;
+  for (int32_t c = 0; c < model->n_cuts; c++) {
+    walk->cut_of[model->cut[c].op] = c;
+    walk->choice[model->cut[c].op] = choice_of(walk, &model->cut[c]);
   }
 }
 
 /* The producer of one of the op's inputs that is missing, -1. */
-static int32_t missing_input(const walker *w, int32_t op) {
-  const plim_ids *reads = &w->problem->op[op].reads;
+static int32_t missing_input(const walker *walk, int32_t op) {
+  const plim_ids *reads = &walk->problem->op[op].reads;
   for (int32_t i = 0; i < reads->n; i++) {
-    int32_t a = w->problem->item[reads->at[i]].producer;
-    if (a >= 0 && w->missing[a]) return a;
+    int32_t a = walk->problem->item[reads->at[i]].producer;
+    if (a >= 0 && walk->missing[a]) return a;
   }
   return -1;
 }
 
 /* The op's segment under way at v, in program order. */
-static int32_t column_at(const walker *w, int32_t op, int32_t v) {
-  return plim_cut_span_of(&w->model->segments, &w->model->order, op, v).first;
+static int32_t column_at(const walker *walk, int32_t op, int32_t v) {
+  return plim_cut_span_of(&walk->model->segments, &walk->model->order, op, v).first;
 }
 
 /* Run a missing op again before v, its own missing inputs first. */
-static plim_status restore(walker *w, int32_t op, int32_t v) {
+static plim_status restore(walker *walk, int32_t op, int32_t v) {
   int32_t depth = 0;
-  w->stack[depth++] = op;
+  walk->stack[depth++] = op;
   while (depth > 0) {
-    int32_t a = w->stack[depth - 1], input = missing_input(w, a);
+    int32_t a = walk->stack[depth - 1], input = missing_input(walk, a);
     if (input >= 0) {
-      w->stack[depth++] = input;
+      walk->stack[depth++] = input;
       continue;
     }
     depth--;
-    PLIM_TRY(plim_schedule_add(w->out, a, w->choice[a]));
-    w->missing[a] = 0;
-    w->repeated[a] = column_at(w, a, v);
+    PLIM_TRY(plim_schedule_add(walk->out, a, walk->choice[a]));
+    walk->missing[a] = 0;
+    walk->repeated[a] = column_at(walk, a, v);
   }
   return PLIM_OK;
 }
@@ -100,57 +100,57 @@ static int reads_from(const plim_problem *p, int32_t v, int32_t a) {
 }
 
 /* At v: what is recomputed after it is given up, what v reads right after v. */
-static void forget(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
-  const plim_cut *cut = &w->model->cut[w->cut_of[v]];
-  (void)plim_cut_flow_run(flow, cut, w->x, NULL, budget_bytes);
-  plim_cut_flow_recomputed(flow, w->again);
+static void forget(walker *walk, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
+  const plim_cut *cut = &walk->model->cut[walk->cut_of[v]];
+  (void)plim_cut_flow_run(flow, cut, walk->x, NULL, budget_bytes);
+  plim_cut_flow_recomputed(flow, walk->again);
   for (int32_t a = 0; a < v; a++) {
-    if (!w->again[a] || w->repeated[a] >= column_at(w, a, v)) continue;
-    if (reads_from(w->problem, v, a)) {
-      w->leaving[a] = 1;
+    if (!walk->again[a] || walk->repeated[a] >= column_at(walk, a, v)) continue;
+    if (reads_from(walk->problem, v, a)) {
+      walk->leaving[a] = 1;
     } else {
-      w->missing[a] = 1;
+      walk->missing[a] = 1;
     }
   }
 }
 
 /* Does the solution let the op run again from v on, beside what it has done? */
-static int runs_again(const walker *w, int32_t op, int32_t v) {
-  int32_t c = v < w->problem->n_ops ? column_at(w, op, v) : w->model->segments.first[op + 1] - 1;
-  for (; c < w->model->segments.first[op + 1]; c++) {
-    if (w->solution[c] && w->repeated[op] < c) return 1;
+static int runs_again(const walker *walk, int32_t op, int32_t v) {
+  int32_t c = v < walk->problem->n_ops ? column_at(walk, op, v) : walk->model->segments.first[op + 1] - 1;
+  for (; c < walk->model->segments.first[op + 1]; c++) {
+    if (walk->solution[c] && walk->repeated[op] < c) return 1;
   }
   return 0;
 }
 
 /* May anybody read what the op makes, from v's first run on? */
-static int wanted(const walker *w, int32_t op, int32_t v) {
-  const plim_ids *writes = &w->problem->op[op].writes;
+static int wanted(const walker *walk, int32_t op, int32_t v) {
+  const plim_ids *writes = &walk->problem->op[op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
-    const plim_item *item = &w->problem->item[writes->at[i]];
+    const plim_item *item = &walk->problem->item[writes->at[i]];
     if (item->is_output) return 1;
     for (int32_t k = 0; k < item->readers.n; k++) {
       int32_t reader = item->readers.at[k];
-      if (reader >= v || w->missing[reader] || runs_again(w, reader, v)) return 1;
+      if (reader >= v || walk->missing[reader] || runs_again(walk, reader, v)) return 1;
     }
   }
   return 0;
 }
 
-static plim_status walk_op(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
-  const plim_planned_op *op = &w->problem->op[v];
-  forget(w, flow, v, budget_bytes);
+static plim_status walk_op(walker *walk, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
+  const plim_planned_op *op = &walk->problem->op[v];
+  forget(walk, flow, v, budget_bytes);
   for (int32_t i = 0; i < op->closes.n; i++) {
     int32_t a = op->closes.at[i];
-    if (w->missing[a] && wanted(w, a, v)) PLIM_TRY(restore(w, a, v));
+    if (walk->missing[a] && wanted(walk, a, v)) PLIM_TRY(restore(walk, a, v));
   }
-  for (int32_t a; (a = missing_input(w, v)) >= 0;) PLIM_TRY(restore(w, a, v));
-  PLIM_TRY(plim_schedule_add(w->out, v, w->choice[v]));
+  for (int32_t a; (a = missing_input(walk, v)) >= 0;) PLIM_TRY(restore(walk, a, v));
+  PLIM_TRY(plim_schedule_add(walk->out, v, walk->choice[v]));
   for (int32_t i = 0; i < op->reads.n; i++) {
-    int32_t a = w->problem->item[op->reads.at[i]].producer;
-    if (a < 0 || !w->leaving[a]) continue;
-    w->leaving[a] = 0;
-    w->missing[a] = w->repeated[a] < column_at(w, a, v);
+    int32_t a = walk->problem->item[op->reads.at[i]].producer;
+    if (a < 0 || !walk->leaving[a]) continue;
+    walk->leaving[a] = 0;
+    walk->missing[a] = walk->repeated[a] < column_at(walk, a, v);
   }
   return PLIM_OK;
 }
@@ -158,21 +158,21 @@ static plim_status walk_op(walker *w, plim_cut_flow *flow, int32_t v, int64_t bu
 plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, const uint8_t *solution,
                           int64_t budget_bytes, plim_schedule *out) {
   const plim_problem *p = model->problem;
-  walker w = {.model = model, .problem = p, .solution = solution, .out = out};
-  lay_out(&w, &w.block);
+  walker walk = {.model = model, .problem = p, .solution = solution, .out = out};
+  lay_out(&walk, &walk.block);
   plim_status status = PLIM_OK;
   out->n = 0;
-  PLIM_TRY(plim_block_allocate(p->ctx, &w.block));
-  lay_out(&w, &w.block);
-  prepare(&w);
+  PLIM_TRY(plim_block_allocate(p->ctx, &walk.block));
+  lay_out(&walk, &walk.block);
+  prepare(&walk);
   for (int32_t v = 0; v < p->n_ops; v++) {
     PLIM_CHECK(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);
-    PLIM_CHECK(walk_op(&w, flow, v, budget_bytes));
+    PLIM_CHECK(walk_op(&walk, flow, v, budget_bytes));
   }
   for (int32_t a = 0; a < p->n_ops; a++) {
-    if (w.missing[a] && wanted(&w, a, p->n_ops)) PLIM_CHECK(restore(&w, a, p->n_ops - 1));
+    if (walk.missing[a] && wanted(&walk, a, p->n_ops)) PLIM_CHECK(restore(&walk, a, p->n_ops - 1));
   }
 done:
-  plim_block_release(p->ctx, &w.block);
+  plim_block_release(p->ctx, &walk.block);
   return status;
 }

@@ -45,20 +45,20 @@ struct plim_lp {
 
 enum { NOWHERE = INT32_MIN };
 
-static void lay_out(plim_lp *lp, plim_block *b) {
+static void lay_out(plim_lp *lp, plim_block *memory) {
   int64_t n = lp->n, room = lp->room;
-  lp->cost = plim_block_take(b, n, sizeof *lp->cost);
-  lp->low = plim_block_take(b, n + room, sizeof *lp->low);
-  lp->high = plim_block_take(b, n + room, sizeof *lp->high);
-  lp->line = plim_block_take(b, room * n, sizeof *lp->line);
-  lp->constant = plim_block_take(b, room, sizeof *lp->constant);
-  lp->reduced = plim_block_take(b, n, sizeof *lp->reduced);
-  lp->basic = plim_block_take(b, room, sizeof *lp->basic);
-  lp->nonbasic = plim_block_take(b, n, sizeof *lp->nonbasic);
-  lp->where = plim_block_take(b, n + room, sizeof *lp->where);
-  lp->length = plim_block_take(b, room, sizeof *lp->length);
-  lp->value = plim_block_take(b, n + room, sizeof *lp->value);
-  lp->candidates = plim_block_take(b, n, sizeof *lp->candidates);
+  lp->cost = plim_block_take(memory, n, sizeof *lp->cost);
+  lp->low = plim_block_take(memory, n + room, sizeof *lp->low);
+  lp->high = plim_block_take(memory, n + room, sizeof *lp->high);
+  lp->line = plim_block_take(memory, room * n, sizeof *lp->line);
+  lp->constant = plim_block_take(memory, room, sizeof *lp->constant);
+  lp->reduced = plim_block_take(memory, n, sizeof *lp->reduced);
+  lp->basic = plim_block_take(memory, room, sizeof *lp->basic);
+  lp->nonbasic = plim_block_take(memory, n, sizeof *lp->nonbasic);
+  lp->where = plim_block_take(memory, n + room, sizeof *lp->where);
+  lp->length = plim_block_take(memory, room, sizeof *lp->length);
+  lp->value = plim_block_take(memory, n + room, sizeof *lp->value);
+  lp->candidates = plim_block_take(memory, n, sizeof *lp->candidates);
 }
 
 plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost, int32_t room, plim_lp **out) {

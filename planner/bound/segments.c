@@ -30,64 +30,67 @@ static plim_ids readers_of(const plim_problem *p, int32_t op) {
   return (plim_ids){0};
 }
 
-static plim_status add_segment(plim_cut_segments *s, int32_t begins) {
-  PLIM_TRY(plim_array_reserve(s->ctx, &s->begins, &s->room, s->n + 1, sizeof *s->begins));
-  s->begins[s->n++] = begins;
+static plim_status add_segment(plim_cut_segments *segments, int32_t begins) {
+  PLIM_TRY(
+      plim_array_reserve(segments->ctx, &segments->begins, &segments->room, segments->n + 1, sizeof *segments->begins));
+  segments->begins[segments->n++] = begins;
   return PLIM_OK;
 }
 
-static plim_status add_op(const plim_problem *p, const plim_cut_order *order, int32_t op, plim_cut_segments *s) {
+static plim_status add_op(const plim_problem *p, const plim_cut_order *order, int32_t op, plim_cut_segments *segments) {
   plim_ids readers = readers_of(p, op);
-  s->first[op] = s->n;
-  PLIM_TRY(add_segment(s, op));
+  segments->first[op] = segments->n;
+  PLIM_TRY(add_segment(segments, op));
   for (int32_t i = 0; i < readers.n; i++) {
     int32_t v = readers.at[i];
-    if (plim_effort_over(s->ctx, p->op[v].reads.n)) return PLIM_ECANCEL;
-    if (plim_cut_before(order, s->begins[s->n - 1], v) && reads_all(p, op, v)) PLIM_TRY(add_segment(s, v));
+    if (plim_effort_over(segments->ctx, p->op[v].reads.n)) return PLIM_ECANCEL;
+    if (plim_cut_before(order, segments->begins[segments->n - 1], v) && reads_all(p, op, v))
+      PLIM_TRY(add_segment(segments, v));
   }
   return PLIM_OK;
 }
 
 plim_status plim_cut_segments_make(const plim_problem *p, const plim_cut_order *order, plim_cut_segments *out) {
-  plim_cut_segments s = {.ctx = p->ctx, .n_ops = p->n_ops};
+  plim_cut_segments segments = {.ctx = p->ctx, .n_ops = p->n_ops};
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, s.n_ops + 1, sizeof *s.first, &s.first));
-  for (int32_t op = 0; op < p->n_ops; op++) PLIM_CHECK(add_op(p, order, op, &s));
-  s.first[p->n_ops] = s.n;
+  PLIM_CHECK(plim_allocate(p->ctx, segments.n_ops + 1, sizeof *segments.first, &segments.first));
+  for (int32_t op = 0; op < p->n_ops; op++) PLIM_CHECK(add_op(p, order, op, &segments));
+  segments.first[p->n_ops] = segments.n;
 done:
-  if (status != PLIM_OK) plim_cut_segments_free(&s);
-  *out = s;
+  if (status != PLIM_OK) plim_cut_segments_free(&segments);
+  *out = segments;
   return status;
 }
 
-void plim_cut_segments_free(plim_cut_segments *s) {
-  plim_release(s->ctx, s->first, s->first ? s->n_ops + 1 : 0, sizeof *s->first);
-  plim_release(s->ctx, s->begins, s->room, sizeof *s->begins);
-  *s = (plim_cut_segments){.ctx = s->ctx};
+void plim_cut_segments_free(plim_cut_segments *segments) {
+  plim_release(segments->ctx, segments->first, segments->first ? segments->n_ops + 1 : 0, sizeof *segments->first);
+  plim_release(segments->ctx, segments->begins, segments->room, sizeof *segments->begins);
+  *segments = (plim_cut_segments){.ctx = segments->ctx};
 }
 
 /* The begins of segments certainly follow one another: first those before v, then those that may be on either side of
  * v, then those after v. */
-plim_cut_span plim_cut_span_of(const plim_cut_segments *s, const plim_cut_order *order, int32_t op, int32_t v) {
-  int32_t first = s->first[op], last = s->first[op + 1];
+plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut_order *order, int32_t op, int32_t v) {
+  int32_t first = segments->first[op], last = segments->first[op + 1];
   plim_cut_span span = {first, first + 1};
   for (int32_t high = last; high - span.first > 1;) {
     int32_t c = span.first + (high - span.first) / 2;
-    if (s->begins[c] == v || plim_cut_before(order, s->begins[c], v)) {
+    if (segments->begins[c] == v || plim_cut_before(order, segments->begins[c], v)) {
       span.first = c;
     } else {
       high = c;
     }
   }
-  for (span.end = span.first + 1; span.end < last && !plim_cut_before(order, v, s->begins[span.end]);) span.end++;
+  for (span.end = span.first + 1; span.end < last && !plim_cut_before(order, v, segments->begins[span.end]);)
+    span.end++;
   return span;
 }
 
-int32_t plim_cut_segment_op(const plim_cut_segments *s, int32_t segment) {
+int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment) {
   int32_t op = 0;
-  for (int32_t high = s->n_ops; high - op > 1;) {
+  for (int32_t high = segments->n_ops; high - op > 1;) {
     int32_t middle = op + (high - op) / 2;
-    if (s->first[middle] <= segment) {
+    if (segments->first[middle] <= segment) {
       op = middle;
     } else {
       high = middle;

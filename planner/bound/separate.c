@@ -10,34 +10,34 @@
 #include "planner/bound/lp.h"
 #include "runtime/base/integers.h"
 
-void plim_cut_solver_keep_rows(plim_cut_solver *s) {
-  for (int32_t r = 0; r < s->rows.n; r++) {
-    plim_cut_row *row = &s->rows.row[r];
-    plim_cut_row_fit(row, s->budget_bytes);
-    s->keep_row[r] = row->demand > 0 && row->price > 0;
+void plim_cut_solver_keep_rows(plim_cut_solver *solver) {
+  for (int32_t r = 0; r < solver->rows.n; r++) {
+    plim_cut_row *row = &solver->rows.row[r];
+    plim_cut_row_fit(row, solver->budget_bytes);
+    solver->keep_row[r] = row->demand > 0 && row->price > 0;
   }
-  plim_cut_rows_sift(&s->rows, s->keep_row);
-  plim_lp_clear(s->lp);
+  plim_cut_rows_sift(&solver->rows, solver->keep_row);
+  plim_lp_clear(solver->lp);
 }
 
-void plim_cut_solver_begin_rows(plim_cut_solver *s) {
-  for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
+void plim_cut_solver_begin_rows(plim_cut_solver *solver) {
+  for (int32_t r = 0; r < solver->rows.n; r++) plim_lp_add(solver->lp, &solver->rows.row[r]);
 }
 
-void plim_cut_solver_price_rows(plim_cut_solver *s) {
-  plim_lp_multipliers(s->lp, 0, s->multiplier);
-  for (int32_t r = 0; r < s->rows.n; r++) {
-    plim_cut_row *row = &s->rows.row[r];
-    row->price = s->multiplier[r] * s->scale / (double)(row->needed_bytes - s->budget_bytes);
+void plim_cut_solver_price_rows(plim_cut_solver *solver) {
+  plim_lp_multipliers(solver->lp, 0, solver->multiplier);
+  for (int32_t r = 0; r < solver->rows.n; r++) {
+    plim_cut_row *row = &solver->rows.row[r];
+    row->price = solver->multiplier[r] * solver->scale / (double)(row->needed_bytes - solver->budget_bytes);
   }
 }
 
-void plim_cut_sift(plim_cut_solver *s) {
-  plim_lp_multipliers(s->lp, 0, s->multiplier);
-  for (int32_t r = 0; r < s->rows.n; r++) s->keep_row[r] = s->multiplier[r] > 0;
-  plim_cut_rows_sift(&s->rows, s->keep_row);
-  plim_lp_clear(s->lp);
-  plim_cut_solver_begin_rows(s);
+void plim_cut_sift(plim_cut_solver *solver) {
+  plim_lp_multipliers(solver->lp, 0, solver->multiplier);
+  for (int32_t r = 0; r < solver->rows.n; r++) solver->keep_row[r] = solver->multiplier[r] > 0;
+  plim_cut_rows_sift(&solver->rows, solver->keep_row);
+  plim_lp_clear(solver->lp);
+  plim_cut_solver_begin_rows(solver);
 }
 
 static int by_share(const void *a, const void *b) {
@@ -47,46 +47,49 @@ static int by_share(const void *a, const void *b) {
 }
 
 /* Is the cut to be asked in this pass? */
-static int is_due(const plim_cut_solver *s, int32_t c) {
-  return s->fitted[c] < bound_tuning.separate.always_asked || (s->passes + c) % bound_tuning.separate.seldom_asked == 0;
+static int is_due(const plim_cut_solver *solver, int32_t c) {
+  return solver->fitted[c] < bound_tuning.separate.always_asked ||
+         (solver->passes + c) % bound_tuning.separate.seldom_asked == 0;
 }
 
 /* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. *whole
  * is 0 when the phase under way ended before all were asked. */
-static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *whole) {
+static int32_t find_violations(plim_cut_solver *solver, const double *x, double tolerance, int all, int32_t *whole) {
   int32_t n = 0;
-  s->passes++;
+  solver->passes++;
   *whole = 1;
-  for (int32_t c = 0; c < s->n_cuts; c++) {
-    const plim_cut *cut = &s->model->cut[c];
-    if (!all && !is_due(s, c)) continue;
-    *whole = !plim_cut_solver_over(s);
+  for (int32_t c = 0; c < solver->n_cuts; c++) {
+    const plim_cut *cut = &solver->model->cut[c];
+    if (!all && !is_due(solver, c)) continue;
+    *whole = !plim_cut_solver_over(solver);
     if (!*whole) break;
-    double share = plim_cut_flow_run(s->flow, cut, x, NULL, s->budget_bytes) /
-                   (double)(cut->base_bytes + cut->needed_bytes - s->budget_bytes);
-    s->fitted[c] = share > tolerance ? 0 : s->fitted[c] + 1;
-    if (share > tolerance) s->violations[n++] = (plim_cut_violation){share, c};
+    double share = plim_cut_flow_run(solver->flow, cut, x, NULL, solver->budget_bytes) /
+                   (double)(cut->base_bytes + cut->needed_bytes - solver->budget_bytes);
+    solver->fitted[c] = share > tolerance ? 0 : solver->fitted[c] + 1;
+    if (share > tolerance) solver->violations[n++] = (plim_cut_violation){share, c};
   }
-  qsort(s->violations, (size_t)n, sizeof *s->violations, by_share);
+  qsort(solver->violations, (size_t)n, sizeof *solver->violations, by_share);
   return n;
 }
 
-plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *added) {
+plim_status plim_cut_separate(plim_cut_solver *solver, const double *x, double tolerance, int all, int32_t *added) {
   int32_t whole;
-  int32_t n = find_violations(s, x, tolerance, 0, &whole);
-  if (n == 0 && all && whole) n = find_violations(s, x, tolerance, 1, &whole);
+  int32_t n = find_violations(solver, x, tolerance, 0, &whole);
+  if (n == 0 && all && whole) n = find_violations(solver, x, tolerance, 1, &whole);
   *added = 0;
-  plim_lp_prices(s->lp, s->price);
-  for (int32_t k = 0; k < n && k < bound_tuning.separate.rows_a_round && !s->impossible && !plim_lp_full(s->lp); k++) {
+  plim_lp_prices(solver->lp, solver->price);
+  for (int32_t k = 0;
+       k < n && k < bound_tuning.separate.rows_a_round && !solver->impossible && !plim_lp_full(solver->lp); k++) {
     plim_cut_row row;
-    if (*added > 0 && plim_cut_solver_over(s)) break;
-    (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);
-    plim_cut_flow_row(s->flow, &row);
+    if (*added > 0 && plim_cut_solver_over(solver)) break;
+    (void)plim_cut_flow_run(solver->flow, &solver->model->cut[solver->violations[k].cut], x, solver->price,
+                            solver->budget_bytes);
+    plim_cut_flow_row(solver->flow, &row);
     if (row.demand <= 0) continue;
-    s->impossible = row.n == 0;
-    PLIM_TRY(plim_cut_rows_add(&s->rows, &row));
-    plim_lp_add(s->lp, &row);
-    s->n_rows++;
+    solver->impossible = row.n == 0;
+    PLIM_TRY(plim_cut_rows_add(&solver->rows, &row));
+    plim_lp_add(solver->lp, &row);
+    solver->n_rows++;
     ++*added;
   }
   if (*added == 0 && (n > 0 || !whole)) *added = -1;

@@ -8,26 +8,26 @@
 #include "planner/bound/cut_model.h"
 #include "planner/bound/lp.h"
 
-static int64_t cost_of(const plim_cut_solver *s, const uint8_t *chosen) {
+static int64_t cost_of(const plim_cut_solver *solver, const uint8_t *chosen) {
   int64_t sum = 0;
-  for (int32_t j = 0; j < s->n_columns; j++) sum += chosen[j] ? s->cost[j] : 0;
+  for (int32_t j = 0; j < solver->n_columns; j++) sum += chosen[j] ? solver->cost[j] : 0;
   return sum;
 }
 
-void plim_cut_solution_take(plim_cut_solver *s, const uint8_t *chosen) {
-  int64_t cost = cost_of(s, chosen);
-  if (cost >= s->best_cost) return;
-  memcpy(s->best, chosen, (size_t)s->n_columns);
-  s->best_cost = cost;
-  if (cost < s->cutoff) s->cutoff = cost;
+void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen) {
+  int64_t cost = cost_of(solver, chosen);
+  if (cost >= solver->best_cost) return;
+  memcpy(solver->best, chosen, (size_t)solver->n_columns);
+  solver->best_cost = cost;
+  if (cost < solver->cutoff) solver->cutoff = cost;
 }
 
 /* Does the choice satisfy the collected rows? Much faster than to ask the cuts. */
-static int rows_hold(plim_cut_solver *s, const uint8_t *chosen) {
-  for (int32_t r = 0; r < s->rows.n; r++) {
-    const plim_cut_row *row = &s->rows.row[r];
+static int rows_hold(plim_cut_solver *solver, const uint8_t *chosen) {
+  for (int32_t r = 0; r < solver->rows.n; r++) {
+    const plim_cut_row *row = &solver->rows.row[r];
     int64_t left = row->demand;
-    s->other_work += row->n;
+    solver->other_work += row->n;
     for (int32_t k = 0; k < row->n && left > 0; k++) left -= chosen[row->column[k]] ? row->weight[k] : 0;
     if (left > 0) return 0;
   }
@@ -35,11 +35,11 @@ static int rows_hold(plim_cut_solver *s, const uint8_t *chosen) {
 }
 
 /* The entry of the row, not chosen yet, with the largest weight for its cost; -1: none. */
-static int32_t best_of_row(const plim_cut_solver *s, const plim_cut_row *row, const uint8_t *chosen) {
+static int32_t best_of_row(const plim_cut_solver *solver, const plim_cut_row *row, const uint8_t *chosen) {
   int32_t best = -1;
   double best_worth = -1;
   for (int32_t k = 0; k < row->n; k++) {
-    double worth = (double)row->weight[k] / ((double)s->cost[row->column[k]] + 1e-3);
+    double worth = (double)row->weight[k] / ((double)solver->cost[row->column[k]] + 1e-3);
     if (chosen[row->column[k]] || worth <= best_worth) continue;
     best = k;
     best_worth = worth;
@@ -47,98 +47,99 @@ static int32_t best_of_row(const plim_cut_solver *s, const plim_cut_row *row, co
   return best;
 }
 
-static void set_point(plim_cut_solver *s, const uint8_t *chosen) {
-  for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = chosen[j];
+static void set_point(plim_cut_solver *solver, const uint8_t *chosen) {
+  for (int32_t j = 0; j < solver->n_columns; j++) solver->x[j] = chosen[j];
 }
 
 /* Move entry k of the order of cuts to the front: cuts that failed lately are asked first. */
-static void bring_forward(plim_cut_solver *s, int32_t k) {
-  int32_t c = s->cut_order[k];
-  memmove(&s->cut_order[1], &s->cut_order[0], (size_t)k * sizeof *s->cut_order);
-  s->cut_order[0] = c;
+static void bring_forward(plim_cut_solver *solver, int32_t k) {
+  int32_t c = solver->cut_order[k];
+  memmove(&solver->cut_order[1], &solver->cut_order[0], (size_t)k * sizeof *solver->cut_order);
+  solver->cut_order[0] = c;
 }
 
 /* Add columns by largest weight for their cost, until the cut fits. Returns 0 where it cannot fit, or the phase is
  * over. */
-static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, int32_t *added) {
+static int repair_cut(plim_cut_solver *solver, const plim_cut *cut, uint8_t *chosen, int32_t *added) {
   for (;;) {
     plim_cut_row row;
-    if (plim_cut_solver_over(s)) return 0;
-    if (plim_cut_flow_run(s->flow, cut, s->x, NULL, s->budget_bytes) <= 0) return 1;
-    plim_cut_flow_row(s->flow, &row);
-    int64_t left = plim_cut_solver_large(s) ? row.demand : 1;
-    int32_t best = best_of_row(s, &row, chosen);
+    if (plim_cut_solver_over(solver)) return 0;
+    if (plim_cut_flow_run(solver->flow, cut, solver->x, NULL, solver->budget_bytes) <= 0) return 1;
+    plim_cut_flow_row(solver->flow, &row);
+    int64_t left = plim_cut_solver_large(solver) ? row.demand : 1;
+    int32_t best = best_of_row(solver, &row, chosen);
     if (best < 0) return 0;
-    for (; best >= 0 && left > 0; best = best_of_row(s, &row, chosen)) {
+    for (; best >= 0 && left > 0; best = best_of_row(solver, &row, chosen)) {
       left -= row.weight[best];
       chosen[row.column[best]] = 1;
-      s->x[row.column[best]] = 1;
+      solver->x[row.column[best]] = 1;
     }
     *added = 1;
   }
 }
 
 /* One pass over the cuts: a cut that fits still fits when columns are added. Returns 0 where one cannot fit. */
-static int repair_cuts(plim_cut_solver *s, uint8_t *chosen) {
-  set_point(s, chosen);
-  for (int32_t k = 0; k < s->n_cuts; k++) {
+static int repair_cuts(plim_cut_solver *solver, uint8_t *chosen) {
+  set_point(solver, chosen);
+  for (int32_t k = 0; k < solver->n_cuts; k++) {
     int32_t added = 0;
-    if (!repair_cut(s, &s->model->cut[s->cut_order[k]], chosen, &added)) return 0;
-    if (added) bring_forward(s, k);
+    if (!repair_cut(solver, &solver->model->cut[solver->cut_order[k]], chosen, &added)) return 0;
+    if (added) bring_forward(solver, k);
   }
   return 1;
 }
 
 /* Does the column matter to the cut? It is one of op `op`, or of a choice where op is -1. */
-static int concerns(const plim_cut_model *m, const plim_cut *cut, int32_t column, int32_t op) {
+static int concerns(const plim_cut_model *model, const plim_cut *cut, int32_t column, int32_t op) {
   if (op < 0) return column >= cut->first_column && column < cut->end_column;
-  if (!plim_cut_before(&m->order, op, cut->op)) return 0;
-  plim_cut_span span = plim_cut_span_of(&m->segments, &m->order, op, cut->op);
+  if (!plim_cut_before(&model->order, op, cut->op)) return 0;
+  plim_cut_span span = plim_cut_span_of(&model->segments, &model->order, op, cut->op);
   return column >= span.first && column < span.end;
 }
 
 /* Do all cuts fit at s->x, without the column? Also 0 when the phase is over. */
-static int fits_without(plim_cut_solver *s, int32_t column) {
-  const plim_cut_model *m = s->model;
-  int32_t op = column < m->segments.n ? plim_cut_segment_op(&m->segments, column) : -1;
-  s->other_work += s->n_cuts;
-  for (int32_t k = 0; k < s->n_cuts; k++) {
-    const plim_cut *cut = &m->cut[s->cut_order[k]];
-    if (!concerns(m, cut, column, op)) continue;
-    if (plim_cut_solver_over(s)) return 0;
-    if (plim_cut_flow_run(s->flow, cut, s->x, NULL, s->budget_bytes) <= 0) continue;
-    bring_forward(s, k);
+static int fits_without(plim_cut_solver *solver, int32_t column) {
+  const plim_cut_model *model = solver->model;
+  int32_t op = column < model->segments.n ? plim_cut_segment_op(&model->segments, column) : -1;
+  solver->other_work += solver->n_cuts;
+  for (int32_t k = 0; k < solver->n_cuts; k++) {
+    const plim_cut *cut = &model->cut[solver->cut_order[k]];
+    if (!concerns(model, cut, column, op)) continue;
+    if (plim_cut_solver_over(solver)) return 0;
+    if (plim_cut_flow_run(solver->flow, cut, solver->x, NULL, solver->budget_bytes) <= 0) continue;
+    bring_forward(solver, k);
     return 0;
   }
   return 1;
 }
 
 /* The next chosen column after `last` by descending cost; -1: none costs `min_cost` or more. */
-static int32_t next_costliest(const plim_cut_solver *s, const uint8_t *chosen, int64_t min_cost, int32_t last) {
+static int32_t next_costliest(const plim_cut_solver *solver, const uint8_t *chosen, int64_t min_cost, int32_t last) {
   int32_t best = -1;
-  for (int32_t j = 0; j < s->n_columns; j++) {
-    int follows = last < 0 || s->cost[j] < s->cost[last] || (s->cost[j] == s->cost[last] && j > last);
-    if (!chosen[j] || s->cost[j] < min_cost || !follows) continue;
-    if (best < 0 || s->cost[j] > s->cost[best]) best = j;
+  for (int32_t j = 0; j < solver->n_columns; j++) {
+    int follows =
+        last < 0 || solver->cost[j] < solver->cost[last] || (solver->cost[j] == solver->cost[last] && j > last);
+    if (!chosen[j] || solver->cost[j] < min_cost || !follows) continue;
+    if (best < 0 || solver->cost[j] > solver->cost[best]) best = j;
   }
   return best;
 }
 
-void plim_cut_solution_reduce(plim_cut_solver *s, uint8_t *chosen, int64_t min_cost) {
-  set_point(s, chosen);
-  for (int32_t j = -1; (j = next_costliest(s, chosen, min_cost, j)) >= 0 && !plim_cut_solver_over(s);) {
+void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t min_cost) {
+  set_point(solver, chosen);
+  for (int32_t j = -1; (j = next_costliest(solver, chosen, min_cost, j)) >= 0 && !plim_cut_solver_over(solver);) {
     chosen[j] = 0;
-    s->x[j] = 0;
-    s->other_work += s->n_columns;
-    if (rows_hold(s, chosen) && fits_without(s, j)) continue;
+    solver->x[j] = 0;
+    solver->other_work += solver->n_columns;
+    if (rows_hold(solver, chosen) && fits_without(solver, j)) continue;
     chosen[j] = 1;
-    s->x[j] = 1;
+    solver->x[j] = 1;
   }
 }
 
-void plim_cut_solution_round(plim_cut_solver *s, const double *x) {
-  for (int32_t j = 0; j < s->n_columns; j++) s->trial[j] = x[j] >= 0.5 || s->cost[j] == 0;
-  if (!repair_cuts(s, s->trial)) return;
-  plim_cut_solution_reduce(s, s->trial, 1);
-  plim_cut_solution_take(s, s->trial);
+void plim_cut_solution_round(plim_cut_solver *solver, const double *x) {
+  for (int32_t j = 0; j < solver->n_columns; j++) solver->trial[j] = x[j] >= 0.5 || solver->cost[j] == 0;
+  if (!repair_cuts(solver, solver->trial)) return;
+  plim_cut_solution_reduce(solver, solver->trial, 1);
+  plim_cut_solution_take(solver, solver->trial);
 }

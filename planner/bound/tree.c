@@ -3,39 +3,40 @@
 
 #include "runtime/base/array.h"
 
-plim_status plim_cut_tree_add(plim_cut_tree *t, plim_cut_node node, int32_t *out) {
-  PLIM_TRY(plim_array_reserve(t->ctx, &t->node, &t->room_nodes, t->n_nodes + 1, sizeof *t->node));
-  *out = t->n_nodes;
-  t->node[t->n_nodes++] = node;
+plim_status plim_cut_tree_add(plim_cut_tree *tree, plim_cut_node node, int32_t *out) {
+  PLIM_TRY(plim_array_reserve(tree->ctx, &tree->node, &tree->room_nodes, tree->n_nodes + 1, sizeof *tree->node));
+  *out = tree->n_nodes;
+  tree->node[tree->n_nodes++] = node;
   return PLIM_OK;
 }
 
-plim_status plim_cut_tree_open(plim_cut_tree *t, int32_t node) {
-  PLIM_TRY(plim_array_reserve(t->ctx, &t->open, &t->room_open, t->n_open + 1, sizeof *t->open));
-  int32_t at = t->n_open++;
-  for (; at > 0 && t->node[t->open[(at - 1) / 2]].bound > t->node[node].bound; at = (at - 1) / 2) {
-    t->open[at] = t->open[(at - 1) / 2];
+plim_status plim_cut_tree_open(plim_cut_tree *tree, int32_t node) {
+  PLIM_TRY(plim_array_reserve(tree->ctx, &tree->open, &tree->room_open, tree->n_open + 1, sizeof *tree->open));
+  int32_t at = tree->n_open++;
+  for (; at > 0 && tree->node[tree->open[(at - 1) / 2]].bound > tree->node[node].bound; at = (at - 1) / 2) {
+    tree->open[at] = tree->open[(at - 1) / 2];
   }
-  t->open[at] = node;
+  tree->open[at] = node;
   return PLIM_OK;
 }
 
-int32_t plim_cut_tree_pop(plim_cut_tree *t) {
-  int32_t top = t->open[0], last = t->open[--t->n_open], at = 0;
+int32_t plim_cut_tree_pop(plim_cut_tree *tree) {
+  int32_t top = tree->open[0], last = tree->open[--tree->n_open], at = 0;
   for (;;) {
     int32_t child = 2 * at + 1;
-    if (child >= t->n_open) break;
-    if (child + 1 < t->n_open && t->node[t->open[child + 1]].bound < t->node[t->open[child]].bound) child++;
-    if (t->node[t->open[child]].bound >= t->node[last].bound) break;
-    t->open[at] = t->open[child];
+    if (child >= tree->n_open) break;
+    if (child + 1 < tree->n_open && tree->node[tree->open[child + 1]].bound < tree->node[tree->open[child]].bound)
+      child++;
+    if (tree->node[tree->open[child]].bound >= tree->node[last].bound) break;
+    tree->open[at] = tree->open[child];
     at = child;
   }
-  t->open[at] = last;
+  tree->open[at] = last;
   return top;
 }
 
-void plim_cut_tree_free(plim_cut_tree *t) {
-  plim_release(t->ctx, t->node, t->room_nodes, sizeof *t->node);
-  plim_release(t->ctx, t->open, t->room_open, sizeof *t->open);
-  *t = (plim_cut_tree){.ctx = t->ctx};
+void plim_cut_tree_free(plim_cut_tree *tree) {
+  plim_release(tree->ctx, tree->node, tree->room_nodes, sizeof *tree->node);
+  plim_release(tree->ctx, tree->open, tree->room_open, sizeof *tree->open);
+  *tree = (plim_cut_tree){.ctx = tree->ctx};
 }

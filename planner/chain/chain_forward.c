@@ -34,57 +34,57 @@ static int32_t widest_moment(const plim_problem *p) {
   return widest;
 }
 
-static void find_last_readers(plim_forward *f) {
-  const plim_problem *p = f->problem;
+static void find_last_readers(plim_forward *forward) {
+  const plim_problem *p = forward->problem;
   for (int32_t i = 0; i < p->n_items; i++) {
-    f->last_reader[i] = -1;
+    forward->last_reader[i] = -1;
     for (int32_t k = 0; k < p->item[i].readers.n; k++) {
-      if (f->is_forward[p->item[i].readers.at[k]]) f->last_reader[i] = p->item[i].readers.at[k];
+      if (forward->is_forward[p->item[i].readers.at[k]]) forward->last_reader[i] = p->item[i].readers.at[k];
     }
   }
 }
 
-static void find_cuts(plim_forward *f) {
-  const plim_problem *p = f->problem;
+static void find_cuts(plim_forward *forward) {
+  const plim_problem *p = forward->problem;
   int32_t reach = -1; /* furthest op that reads what was made so far */
-  for (int32_t i = 0; i < f->n; i++) {
-    int32_t v = f->op[i], furthest = -1;
+  for (int32_t i = 0; i < forward->n; i++) {
+    int32_t v = forward->op[i], furthest = -1;
     for (int32_t k = 0; k < p->op[v].writes.n; k++) {
-      int32_t last = f->last_reader[p->op[v].writes.at[k]];
+      int32_t last = forward->last_reader[p->op[v].writes.at[k]];
       if (last > furthest) furthest = last;
     }
-    f->is_cut[v] = reach <= v && furthest > v;
+    forward->is_cut[v] = reach <= v && furthest > v;
     if (furthest > reach) reach = furthest;
   }
 }
 
 plim_status plim_forward_make(const plim_problem *p, plim_forward *out) {
-  plim_forward f = {.problem = p};
+  plim_forward forward = {.problem = p};
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.op, &f.op));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.is_forward, &f.is_forward));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *f.is_cut, &f.is_cut));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *f.last_reader, &f.last_reader));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *forward.op, &forward.op));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *forward.is_forward, &forward.is_forward));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *forward.is_cut, &forward.is_cut));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *forward.last_reader, &forward.last_reader));
   int marked = is_marked(p);
   int32_t end = marked ? p->n_ops - 1 : widest_moment(p);
   for (int32_t v = 0; v <= end; v++) {
-    f.is_forward[v] = p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].once;
-    if (f.is_forward[v]) f.op[f.n++] = v;
+    forward.is_forward[v] = p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].once;
+    if (forward.is_forward[v]) forward.op[forward.n++] = v;
   }
-  find_last_readers(&f);
-  find_cuts(&f);
-  *out = f;
+  find_last_readers(&forward);
+  find_cuts(&forward);
+  *out = forward;
 done:
-  if (status != PLIM_OK) plim_forward_free(&f);
+  if (status != PLIM_OK) plim_forward_free(&forward);
   return status;
 }
 
-void plim_forward_free(plim_forward *f) {
-  const plim_problem *p = f->problem;
+void plim_forward_free(plim_forward *forward) {
+  const plim_problem *p = forward->problem;
   if (!p) return;
-  plim_release(p->ctx, f->op, p->n_ops, sizeof *f->op);
-  plim_release(p->ctx, f->is_forward, p->n_ops, sizeof *f->is_forward);
-  plim_release(p->ctx, f->is_cut, p->n_ops, sizeof *f->is_cut);
-  plim_release(p->ctx, f->last_reader, p->n_items, sizeof *f->last_reader);
-  *f = (plim_forward){0};
+  plim_release(p->ctx, forward->op, p->n_ops, sizeof *forward->op);
+  plim_release(p->ctx, forward->is_forward, p->n_ops, sizeof *forward->is_forward);
+  plim_release(p->ctx, forward->is_cut, p->n_ops, sizeof *forward->is_cut);
+  plim_release(p->ctx, forward->last_reader, p->n_items, sizeof *forward->last_reader);
+  *forward = (plim_forward){0};
 }

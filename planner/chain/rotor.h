@@ -1,10 +1,9 @@
-/* Rotor: the recurrence that decides moves over a chain, the costs of its stages, and the runner that makes a schedule
- * of the moves. */
+/* Rotor: the recurrence that decides moves over a chain, a step as such a chain of stages, what its stages cost, and
+ * the runner that makes a schedule of the moves. */
 #ifndef PLIM_PLANNER_CHAIN_ROTOR_H
 #define PLIM_PLANNER_CHAIN_ROTOR_H
 
-#include "planner/chain/chain_stages.h"
-#include "runtime/base/context.h"
+#include "planner/chain/checkpoints.h"
 
 /* ==== recurrence (rotor.c) ==== */
 
@@ -66,6 +65,36 @@ void plim_rotor_free(plim_rotor *rotor); /* NULL is legal */
 int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 int32_t plim_rotor_inner_units(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
+
+/* ==== stages (chain_stages.c) ==== */
+
+/* A step as a chain of stages: the forward part cut into pieces, and after it the rest of the step (the tail), each
+ * part of which goes back to one stage.
+ *
+ * State k is what stages before k hand on to stages k and later of the forward part. The tail's part of stage i is its
+ * ops, in program order, that can run once state i is there and stage i has run. */
+
+typedef struct plim_stages {
+  const plim_problem *problem;
+  plim_forward forward;
+  int32_t n;
+  int32_t *first;      /* [n + 1] stage i is forward.op[first[i] .. first[i + 1]) */
+  int32_t *tail;       /* [n + 1] its part of the tail: ops tail[i + 1] .. tail[i], effects of the forward part left
+                          out; tail[n] is the first op after the forward part, tail[0] is n_ops */
+  int32_t *made;       /* [n_items] the stage that makes it, -1: none */
+  int32_t *read;       /* [n_items] the last stage whose forward ops read it, or `made` */
+  plim_ids *state;     /* [n + 1] items of state k */
+  int32_t *state_item; /* the lists */
+  int64_t n_state_items;
+} plim_stages;
+
+/* Stages that end at each candidate; where there would be more than `max_stages`, neighbours are joined so that all
+ * make about as many bytes. */
+PLIM_MUST_USE plim_status plim_stages_new(const plim_problem *problem, plim_checkpoint_kind kind, int32_t max_stages,
+                                          plim_stages **out);
+/* Is the item, made in stage i or later and in no state, read by the tail after its part of stage i? */
+int plim_stages_is_handed_on(const plim_stages *stages, int32_t item, int32_t i);
+void plim_stages_free(plim_stages *stages); /* NULL is legal */
 
 /* ==== costs of stages (stage_costs.c) ==== */
 

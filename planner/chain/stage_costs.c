@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/chain/chain_stages.h"
-#include "planner/chain/chain_tuning.h"
 #include "planner/chain/checkpoints.h"
 #include "runtime/base/integers.h"
+
+/* Options of a stage beside the first: each holds one part in so many less. Set by trial; changes plans of rotor, and
+ * first plans of search. */
+enum { QUARTERS = 4 };
 
 typedef struct meter {
   plim_stage_costs *costs;
@@ -151,20 +153,20 @@ static int by_worth(const void *a, const void *b) {
   return plim_integers_compare(x->item, y->item);
 }
 
-static int is_read_by_tail(const plim_stages *s, int32_t item) {
-  const plim_ids *readers = &s->problem->item[item].readers;
-  return readers->n > 0 && !s->forward.is_forward[readers->at[readers->n - 1]];
+static int is_read_by_tail(const plim_stages *stages, int32_t item) {
+  const plim_ids *readers = &stages->problem->item[item].readers;
+  return readers->n > 0 && !stages->forward.is_forward[readers->at[readers->n - 1]];
 }
 
 /* What the tail reads of stage i besides states, as candidates; returns how many. */
-static int32_t list_candidates(const plim_stages *s, int32_t i, candidate *out) {
-  const plim_problem *p = s->problem;
+static int32_t list_candidates(const plim_stages *stages, int32_t i, candidate *out) {
+  const plim_problem *p = stages->problem;
   int32_t n = 0;
-  for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
-    const plim_planned_op *op = &p->op[s->forward.op[k]];
+  for (int32_t k = stages->first[i]; k < stages->first[i + 1]; k++) {
+    const plim_planned_op *op = &p->op[stages->forward.op[k]];
     for (int32_t j = 0; j < op->writes.n; j++) {
       int32_t item = op->writes.at[j];
-      if (s->read[item] > i || !is_read_by_tail(s, item)) continue;
+      if (stages->read[item] > i || !is_read_by_tail(stages, item)) continue;
       double bytes = (double)p->item[item].bytes + 1;
       out[n++] = (candidate){item, p->item[item].bytes, (double)op->choice[0].time_ns / bytes};
     }
@@ -173,46 +175,46 @@ static int32_t list_candidates(const plim_stages *s, int32_t i, candidate *out) 
 }
 
 /* Order what the tail reads of the stage by time for its bytes, and divide it into options. */
-static void set_options(plim_stage_costs *c, int32_t i, candidate *list) {
-  int32_t n = list_candidates(c->stages, i, list), option = 1;
+static void set_options(plim_stage_costs *costs, int32_t i, candidate *list) {
+  int32_t n = list_candidates(costs->stages, i, list), option = 1;
   int64_t all = 0, dropped = 0;
   for (int32_t k = 0; k < n; k++) all += list[k].bytes;
   qsort(list, (size_t)n, sizeof *list, by_worth);
-  c->stage[i].n_options = 1;
+  costs->stage[i].n_options = 1;
   for (int32_t k = 0; k < n; k++) {
-    c->drop_at[list[k].item] = option;
-    c->stage[i].n_options = option + 1;
+    costs->drop_at[list[k].item] = option;
+    costs->stage[i].n_options = option + 1;
     dropped += list[k].bytes;
-    if (dropped >= all / chain_tuning.quarters * option) option++;
-    if (option > chain_tuning.quarters) option = chain_tuning.quarters;
+    if (dropped >= all / QUARTERS * option) option++;
+    if (option > QUARTERS) option = QUARTERS;
   }
 }
 
 /* Bytes of state k that are not in state i: items made in stage i or later, before k, and read in k or later. */
-static void sum_states(plim_stage_costs *c) {
-  const plim_stages *s = c->stages;
-  for (int32_t item = 0; item < s->problem->n_items; item++) {
-    for (int32_t k = s->made[item] + 1; s->made[item] >= 0 && k <= s->read[item]; k++) {
-      c->state_bytes[(int64_t)s->made[item] * s->n + k] += s->problem->item[item].bytes;
+static void sum_states(plim_stage_costs *costs) {
+  const plim_stages *stages = costs->stages;
+  for (int32_t item = 0; item < stages->problem->n_items; item++) {
+    for (int32_t k = stages->made[item] + 1; stages->made[item] >= 0 && k <= stages->read[item]; k++) {
+      costs->state_bytes[(int64_t)stages->made[item] * stages->n + k] += stages->problem->item[item].bytes;
     }
   }
-  for (int32_t i = s->n - 2; i >= 0; i--) {
-    for (int32_t k = i + 2; k < s->n; k++)
-      c->state_bytes[(int64_t)i * s->n + k] += c->state_bytes[(int64_t)(i + 1) * s->n + k];
+  for (int32_t i = stages->n - 2; i >= 0; i--) {
+    for (int32_t k = i + 2; k < stages->n; k++)
+      costs->state_bytes[(int64_t)i * stages->n + k] += costs->state_bytes[(int64_t)(i + 1) * stages->n + k];
   }
 }
 
-static plim_status measure_all(plim_stage_costs *c) {
-  const plim_stages *s = c->stages;
-  const plim_problem *p = s->problem;
-  meter m = {.costs = c, .stages = s, .problem = p, .schedule = {.ctx = p->ctx}};
+static plim_status measure_all(plim_stage_costs *costs) {
+  const plim_stages *stages = costs->stages;
+  const plim_problem *p = stages->problem;
+  meter m = {.costs = costs, .stages = stages, .problem = p, .schedule = {.ctx = p->ctx}};
   candidate *list = NULL;
   plim_status status;
   PLIM_CHECK(plim_demand_make(p, &m.demand));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *m.alive, &m.alive));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
-  for (m.stage = 0; m.stage < s->n; m.stage++) {
-    set_options(c, m.stage, list);
+  for (m.stage = 0; m.stage < stages->n; m.stage++) {
+    set_options(costs, m.stage, list);
     PLIM_CHECK(measure(&m));
   }
 done:
@@ -223,30 +225,30 @@ done:
   return status;
 }
 
-plim_status plim_stage_costs_new(const plim_stages *s, plim_stage_costs **out) {
-  plim_context *ctx = s->problem->ctx;
-  plim_stage_costs *c = NULL;
+plim_status plim_stage_costs_new(const plim_stages *stages, plim_stage_costs **out) {
+  plim_context *ctx = stages->problem->ctx;
+  plim_stage_costs *costs = NULL;
   plim_status status;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *c, &c));
-  c->stages = s;
-  PLIM_CHECK(plim_allocate(ctx, s->n, sizeof *c->stage, &c->stage));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)s->n * s->n, sizeof *c->state_bytes, &c->state_bytes));
-  PLIM_CHECK(plim_allocate(ctx, s->problem->n_items, sizeof *c->drop_at, &c->drop_at));
-  sum_states(c);
-  PLIM_CHECK(measure_all(c));
-  c->chain = (plim_rotor_chain){.n = s->n, .stage = c->stage, .state_bytes = c->state_bytes};
-  *out = c;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *costs, &costs));
+  costs->stages = stages;
+  PLIM_CHECK(plim_allocate(ctx, stages->n, sizeof *costs->stage, &costs->stage));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)stages->n * stages->n, sizeof *costs->state_bytes, &costs->state_bytes));
+  PLIM_CHECK(plim_allocate(ctx, stages->problem->n_items, sizeof *costs->drop_at, &costs->drop_at));
+  sum_states(costs);
+  PLIM_CHECK(measure_all(costs));
+  costs->chain = (plim_rotor_chain){.n = stages->n, .stage = costs->stage, .state_bytes = costs->state_bytes};
+  *out = costs;
 done:
-  if (status != PLIM_OK) plim_stage_costs_free(c);
+  if (status != PLIM_OK) plim_stage_costs_free(costs);
   return status;
 }
 
-void plim_stage_costs_free(plim_stage_costs *c) {
-  if (!c) return;
-  const plim_stages *s = c->stages;
-  plim_context *ctx = s->problem->ctx;
-  plim_release(ctx, c->stage, s->n, sizeof *c->stage);
-  plim_release(ctx, c->state_bytes, (int64_t)s->n * s->n, sizeof *c->state_bytes);
-  plim_release(ctx, c->drop_at, s->problem->n_items, sizeof *c->drop_at);
-  plim_release(ctx, c, 1, sizeof *c);
+void plim_stage_costs_free(plim_stage_costs *costs) {
+  if (!costs) return;
+  const plim_stages *stages = costs->stages;
+  plim_context *ctx = stages->problem->ctx;
+  plim_release(ctx, costs->stage, stages->n, sizeof *costs->stage);
+  plim_release(ctx, costs->state_bytes, (int64_t)stages->n * stages->n, sizeof *costs->state_bytes);
+  plim_release(ctx, costs->drop_at, stages->problem->n_items, sizeof *costs->drop_at);
+  plim_release(ctx, costs, 1, sizeof *costs);
 }

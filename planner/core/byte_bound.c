@@ -38,9 +38,9 @@ static int64_t least_workspace(const plim_planned_op *op) {
 }
 
 int64_t plim_bound_beside(const plim_problem *p, int32_t op) {
-  const plim_planned_op *v = &p->op[op];
+  const plim_planned_op *planned = &p->op[op];
   int64_t bytes = p->persistent_bytes - plim_bound_overwritten(p, op, NULL, NULL);
-  for (int32_t i = 0; i < v->reads.n; i++) bytes += p->item[v->reads.at[i]].bytes;
+  for (int32_t i = 0; i < planned->reads.n; i++) bytes += p->item[planned->reads.at[i]].bytes;
   return bytes + plim_problem_bytes_written(p, op);
 }
 

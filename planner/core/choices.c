@@ -7,57 +7,59 @@
 
 #include <string.h>
 
-static int key_is(const plim_variant *v, const char *numerics_key) {
-  return !numerics_key || strcmp(v->numerics_key, numerics_key) == 0;
+static int key_is(const plim_variant *variant, const char *numerics_key) {
+  return !numerics_key || strcmp(variant->numerics_key, numerics_key) == 0;
 }
 
 /* Numerics key of the variant with the least workspace, then the least time, then the lower index. */
-static const char *smallest_key(const plim_variant *v, int32_t n) {
+static const char *smallest_key(const plim_variant *variant, int32_t n) {
   int32_t best = 0;
   for (int32_t i = 1; i < n; i++) {
-    if (v[i].workspace_bytes > v[best].workspace_bytes) continue;
-    if (v[i].workspace_bytes < v[best].workspace_bytes || v[i].time_ns < v[best].time_ns) best = i;
+    if (variant[i].workspace_bytes > variant[best].workspace_bytes) continue;
+    if (variant[i].workspace_bytes < variant[best].workspace_bytes || variant[i].time_ns < variant[best].time_ns)
+      best = i;
   }
-  return v[best].numerics_key;
+  return variant[best].numerics_key;
 }
 
 /* Does another variant of the same key take no more time and no more workspace than variant i? Of two equal ones the
  * later is dominated. */
-static int dominated(const plim_variant *v, int32_t n, int32_t i) {
+static int dominated(const plim_variant *variant, int32_t n, int32_t i) {
   for (int32_t k = 0; k < n; k++) {
-    if (k == i || strcmp(v[k].numerics_key, v[i].numerics_key) != 0) continue;
-    if (v[k].time_ns > v[i].time_ns || v[k].workspace_bytes > v[i].workspace_bytes) continue;
-    if (v[k].time_ns < v[i].time_ns || v[k].workspace_bytes < v[i].workspace_bytes || k < i) return 1;
+    if (k == i || strcmp(variant[k].numerics_key, variant[i].numerics_key) != 0) continue;
+    if (variant[k].time_ns > variant[i].time_ns || variant[k].workspace_bytes > variant[i].workspace_bytes) continue;
+    if (variant[k].time_ns < variant[i].time_ns || variant[k].workspace_bytes < variant[i].workspace_bytes || k < i)
+      return 1;
   }
   return 0;
 }
 
 /* Number of the numerics key of variant i: the index of the first variant that has it. */
-static int32_t key_id(const plim_variant *v, int32_t i) {
+static int32_t key_id(const plim_variant *variant, int32_t i) {
   int32_t k = 0;
-  while (strcmp(v[k].numerics_key, v[i].numerics_key) != 0) k++;
+  while (strcmp(variant[k].numerics_key, variant[i].numerics_key) != 0) k++;
   return k;
 }
 
 /* Write the choices of one op with variants v[0, n) to out, the fastest first. `numerics_key` NULL: any. Returns their
  * number.
  */
-static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, const char *numerics_key,
+static int32_t choose(const plim_problem *p, const plim_variant *variant, int32_t n, const char *numerics_key,
                       plim_choice *out) {
-  int32_t first = plim_variants_fastest(v, n, numerics_key), count = 0;
-  int64_t least_ns = v[first].time_ns;
+  int32_t first = plim_variants_fastest(variant, n, numerics_key), count = 0;
+  int64_t least_ns = variant[first].time_ns;
   for (int32_t i = 0; i < n; i++) {
-    if (key_is(&v[i], numerics_key) && v[i].time_ns < least_ns) least_ns = v[i].time_ns;
+    if (key_is(&variant[i], numerics_key) && variant[i].time_ns < least_ns) least_ns = variant[i].time_ns;
   }
   for (int32_t pass = 0; pass < 2; pass++) {
     for (int32_t i = 0; i < n; i++) {
       if ((i == first) != (pass == 0)) continue;
-      if (pass == 1 &&
-          (!key_is(&v[i], numerics_key) || plim_variant_ties(v[i].time_ns, least_ns) || dominated(v, n, i)))
+      if (pass == 1 && (!key_is(&variant[i], numerics_key) || plim_variant_ties(variant[i].time_ns, least_ns) ||
+                        dominated(variant, n, i)))
         continue;
-      out[count++] = (plim_choice){.time_ns = v[i].time_ns,
-                                   .workspace_bytes = plim_align_up(v[i].workspace_bytes, p->align),
-                                   .numerics_key = key_id(v, i),
+      out[count++] = (plim_choice){.time_ns = variant[i].time_ns,
+                                   .workspace_bytes = plim_align_up(variant[i].workspace_bytes, p->align),
+                                   .numerics_key = key_id(variant, i),
                                    .variant = i};
     }
   }
@@ -66,16 +68,16 @@ static int32_t choose(const plim_problem *p, const plim_variant *v, int32_t n, c
 
 /* *out: the only numerics key that the options allow for the op; NULL: any. */
 static plim_status allowed_key(const plim_problem *p, const plim_plan_options *options, int32_t op,
-                               const plim_variant *v, int32_t n, const char **out) {
+                               const plim_variant *variant, int32_t n, const char **out) {
   *out = NULL;
-  if (options->numerics == PLIM_NUMERICS_FASTEST) *out = v[plim_variants_fastest(v, n, NULL)].numerics_key;
-  if (options->numerics == PLIM_NUMERICS_SMALL) *out = smallest_key(v, n);
+  if (options->numerics == PLIM_NUMERICS_FASTEST) *out = variant[plim_variants_fastest(variant, n, NULL)].numerics_key;
+  if (options->numerics == PLIM_NUMERICS_SMALL) *out = smallest_key(variant, n);
   if (options->numerics != PLIM_NUMERICS_GIVEN) return PLIM_OK;
   *out = options->numerics_key[op];
   if (!*out)
     return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no numerics key: numerics_key[%d] is NULL",
                      p->graph->op[op].name, (int)op);
-  if (plim_variants_fastest(v, n, *out) >= 0) return PLIM_OK;
+  if (plim_variants_fastest(variant, n, *out) >= 0) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no variant with the numerics key '%s' among its %d",
                    p->graph->op[op].name, *out, n);
 }
@@ -104,16 +106,16 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
   PLIM_TRY(plim_allocate(p->ctx, p->n_choices, sizeof *p->choice, &p->choice));
   plim_choice *next = p->choice;
   for (int32_t op = 0; op < p->n_ops; op++) {
-    const plim_variant *v = &profile->variant[profile->first[op]];
+    const plim_variant *variant = &profile->variant[profile->first[op]];
     int32_t n = profile->first[op + 1] - profile->first[op];
     const char *numerics_key;
-    PLIM_TRY(allowed_key(p, options, op, v, n, &numerics_key));
+    PLIM_TRY(allowed_key(p, options, op, variant, n, &numerics_key));
     p->own_op[op].choice = next;
-    p->own_op[op].n_choices = choose(p, v, n, numerics_key, next);
-    int64_t any_ns = v[plim_variants_fastest(v, n, NULL)].time_ns;
+    p->own_op[op].n_choices = choose(p, variant, n, numerics_key, next);
+    int64_t any_ns = variant[plim_variants_fastest(variant, n, NULL)].time_ns;
     p->keep_all_ns += any_ns < next->time_ns ? any_ns : next->time_ns;
     for (int32_t i = 0; i < n; i++) {
-      int64_t workspace = plim_align_up(v[i].workspace_bytes, p->align);
+      int64_t workspace = plim_align_up(variant[i].workspace_bytes, p->align);
       if (workspace < 0 || workspace > most_workspace) most_workspace = workspace < 0 ? INT64_MAX : workspace;
     }
     total_ns = plim_add_checked(total_ns, slowest_ns(&p->own_op[op]));

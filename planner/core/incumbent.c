@@ -1,58 +1,94 @@
 /* The incumbent: evaluates and packs each schedule that a strategy submits, keeps the best, and writes it as a plan.
  *
- * The way of a schedule: plim_incumbent_submit -> evaluate (timeline, other variants) -> submit_evaluated -> weigh
- * (packing) -> remember (plan front), keep_conflict (refusal), keep (the best). Then submit_faster tries faster
- * variants.
- * Invariant: with `found` and without `adopted`, best_placement holds valid offsets of `best` within the budget. */
+ * The way of a schedule:
+ *   plim_incumbent_submit
+ *     evaluate           timeline; other variants, where these bring the peak within the budget
+ *     submit_evaluated
+ *       weigh            packing: what the budget bounds
+ *       remember         into the plan front
+ *       keep_conflict    for a refusal
+ *       keep             as the best, where it is better
+ *     submit_faster      the same with faster variants, where some fit
+ *
+ * Invariant: with has_best and without is_adopted, best_placement holds valid offsets of `best` within the budget. */
 #include "planner/core/incumbent.h"
 
 #include <string.h>
 
-#include "planner/core/core_tuning.h"
-#include "planner/core/place.h"
-#include "planner/core/timeline.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
+
+/* Set by trial. The first one changes plans, the others when a call with a time limit returns. */
+enum {
+  SECOND_PACKING_ROUNDS = 96, /* rounds of packing up to which what does not fit is packed again, as low as can be */
+  GRACE_PARTS = 20,           /* what follows a search ends one part in so many of the time limit after it ... */
+  GRACE_NS = 50000000,        /* ... and so many ns */
+  MIN_LIMIT_NS = 50000000     /* a shorter time limit counts as this: small graphs have a plan then */
+};
+
+/* What only this file reads. The second half is scratch, overwritten by each submission. */
+struct plim_incumbent_own {
+  plim_plan_options options;     /* of a child; those of another incumbent are the caller's */
+  int64_t known_ns;              /* see plim_incumbent_accept */
+  plim_placement best_placement; /* of `best`, unless is_adopted */
+  int32_t is_adopted;            /* 1: another incumbent has `best`, with its placement: not merged again */
+  plim_timeline *timeline;       /* of the schedule that was evaluated last */
+  plim_placement placement;      /* of the schedule that was packed last */
+  plim_placement spare;          /* memory of a second packing of it */
+  plim_variant_selection selection;
+  plim_schedule reselected; /* the submitted schedule with other variants */
+};
+
+static plim_status begin_own(const plim_problem *problem, struct plim_incumbent_own *own) {
+  plim_context *ctx = problem->ctx;
+  *own = (struct plim_incumbent_own){.known_ns = INT64_MAX,
+                                     .best_placement = {.ctx = ctx},
+                                     .placement = {.ctx = ctx},
+                                     .spare = {.ctx = ctx},
+                                     .reselected = {.ctx = ctx}};
+  PLIM_TRY(plim_timeline_new(problem, &own->timeline));
+  return plim_variant_selection_make(problem, &own->selection);
+}
+
+static void end_own(plim_context *ctx, struct plim_incumbent_own *own) {
+  if (!own) return;
+  plim_timeline_free(own->timeline);
+  plim_variant_selection_free(&own->selection);
+  plim_schedule_free(&own->reselected);
+  plim_placement_free(&own->placement);
+  plim_placement_free(&own->spare);
+  plim_placement_free(&own->best_placement);
+  plim_release(ctx, own, 1, sizeof *own);
+}
 
 plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_options *options, plim_incumbent **out) {
   plim_context *ctx = problem->ctx;
   plim_incumbent *inc = NULL;
+  plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *inc, &inc));
   *inc = (plim_incumbent){.problem = problem,
                           .options = options,
                           .budget_bytes = options->budget_bytes,
-                          .bound_ns = problem->keep_all_ns,
                           .started_ns = plim_now_ns(),
-                          .placement = {.ctx = ctx},
-                          .spare = {.ctx = ctx},
-                          .best_placement = {.ctx = ctx},
-                          .reselected = {.ctx = ctx},
                           .best = {.ctx = ctx},
-                          .conflict = {.ctx = ctx},
-                          .conflict_bytes = INT64_MAX,
-                          .known_ns = INT64_MAX,
                           .best_ns = INT64_MAX,
                           .best_bytes = INT64_MAX,
-                          .least_bytes = INT64_MAX};
-  plim_status status = plim_timeline_new(problem, &inc->timeline);
-  if (status == PLIM_OK) status = plim_variant_selection_make(problem, &inc->selection);
-  if (status != PLIM_OK) {
-    plim_incumbent_end(inc);
-    return status;
-  }
+                          .bound_ns = problem->keep_all_ns,
+                          .least_bytes = INT64_MAX,
+                          .conflict = {.ctx = ctx},
+                          .conflict_bytes = INT64_MAX};
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *inc->own, &inc->own));
+  PLIM_CHECK(begin_own(problem, inc->own));
   *out = inc;
-  return PLIM_OK;
+done:
+  if (status != PLIM_OK) plim_incumbent_end(inc);
+  return status;
 }
 
 void plim_incumbent_end(plim_incumbent *inc) {
   if (!inc) return;
   plim_context *ctx = inc->problem->ctx;
-  plim_timeline_free(inc->timeline);
-  plim_variant_selection_free(&inc->selection);
-  plim_schedule_free(&inc->reselected);
-  plim_placement_free(&inc->placement);
-  plim_placement_free(&inc->spare);
-  plim_placement_free(&inc->best_placement);
+  end_own(ctx, inc->own);
   plim_schedule_free(&inc->best);
   plim_schedule_free(&inc->conflict);
   plim_release(ctx, inc, 1, sizeof *inc);
@@ -61,7 +97,7 @@ void plim_incumbent_end(plim_incumbent *inc) {
 void plim_incumbent_seek_min_memory(plim_incumbent *inc, int64_t target_bytes, int32_t quick) {
   inc->min_memory = 1;
   inc->target_bytes = target_bytes;
-  inc->quick = quick;
+  inc->is_quick = quick;
 }
 
 void plim_incumbent_start_at(plim_incumbent *inc, int64_t started_ns) {
@@ -70,7 +106,7 @@ void plim_incumbent_start_at(plim_incumbent *inc, int64_t started_ns) {
 
 void plim_incumbent_accept(plim_incumbent *inc, int64_t enough_bytes, int64_t known_ns) {
   inc->enough_bytes = enough_bytes;
-  inc->known_ns = known_ns;
+  inc->own->known_ns = known_ns;
 }
 
 void plim_incumbent_share_keep_all(plim_incumbent *inc, const plim_schedule *keep_all) {
@@ -90,7 +126,7 @@ void plim_incumbent_raise_bound(plim_incumbent *inc, int64_t bound_ns) {
 }
 
 void plim_incumbent_note_bounded(plim_incumbent *inc) {
-  inc->bounded = 1;
+  inc->is_bounded = 1;
 }
 
 void plim_incumbent_lower_budget(plim_incumbent *inc) {
@@ -100,7 +136,7 @@ void plim_incumbent_lower_budget(plim_incumbent *inc) {
 plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *task, plim_incumbent **out) {
   PLIM_TRY(plim_incumbent_begin(inc->problem, inc->options, out));
   plim_incumbent *child = *out;
-  plim_plan_options *options = &child->own_options;
+  plim_plan_options *options = &child->own->options;
   *options = *inc->options;
   options->budget_bytes = task->min_memory         ? INT64_MAX
                           : task->budget_bytes > 0 ? task->budget_bytes
@@ -132,13 +168,13 @@ int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
 
 plim_plan_options plim_incumbent_timed(const plim_plan_options *options) {
   plim_plan_options timed = *options;
-  if (timed.time_limit_ns > 0 && timed.time_limit_ns < core_tuning.min_ns) timed.time_limit_ns = core_tuning.min_ns;
+  if (timed.time_limit_ns > 0 && timed.time_limit_ns < MIN_LIMIT_NS) timed.time_limit_ns = MIN_LIMIT_NS;
   return timed;
 }
 
 int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
   int64_t limit_ns = options->time_limit_ns, last_ns = plim_effort_deadline_of(plim_now_ns(), limit_ns);
-  return plim_effort_deadline_of(last_ns, limit_ns / core_tuning.grace_parts + core_tuning.grace_ns);
+  return plim_effort_deadline_of(last_ns, limit_ns / GRACE_PARTS + GRACE_NS);
 }
 
 int64_t plim_incumbent_part_ns(const plim_incumbent *inc, int32_t parts) {
@@ -156,45 +192,45 @@ int plim_incumbent_is_out_of_time(const plim_incumbent *inc) {
 }
 
 int plim_incumbent_proved(const plim_incumbent *inc) {
-  return inc->found && inc->best_ns <= inc->bound_ns;
+  return inc->has_best && inc->best_ns <= inc->bound_ns;
 }
 
 int plim_incumbent_decided(const plim_incumbent *inc) {
-  return inc->bound_ns >= inc->known_ns || plim_incumbent_proved(inc);
+  return inc->bound_ns >= inc->own->known_ns || plim_incumbent_proved(inc);
 }
 
 plim_status plim_incumbent_best_so_far(const plim_incumbent *inc, plim_status status) {
-  int enough = status == PLIM_ECANCEL && inc->found && !plim_context_cancelled(inc->problem->ctx);
+  int enough = status == PLIM_ECANCEL && inc->has_best && !plim_context_cancelled(inc->problem->ctx);
   return enough ? PLIM_OK : status;
 }
 
 plim_status plim_incumbent_program_order(plim_incumbent *inc, int64_t limit, plim_schedule *out) {
   PLIM_TRY(plim_schedule_program_order(inc->problem, out));
-  if (!inc->selection.useful) return PLIM_OK;
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, out));
-  (void)plim_variant_selection_run(&inc->selection, inc->timeline, out, limit);
+  if (!inc->own->selection.useful) return PLIM_OK;
+  PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, out));
+  (void)plim_variant_selection_run(&inc->own->selection, inc->own->timeline, out, limit);
   return PLIM_OK;
 }
 
-/* Select variants for the limit into inc->reselected. The timeline is that of `schedule` before. *changed: 1 where a
- * variant changed; the timeline is then that of inc->reselected. */
+/* Select variants for the limit into `reselected`. The timeline is that of `schedule` before. *changed: 1 where a
+ * variant changed; the timeline is then that of `reselected`. */
 static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int32_t *changed) {
-  PLIM_TRY(plim_schedule_copy(&inc->reselected, schedule));
-  *changed = plim_variant_selection_run(&inc->selection, inc->timeline, &inc->reselected, limit);
-  return *changed ? plim_timeline_evaluate(inc->timeline, &inc->reselected) : PLIM_OK;
+  PLIM_TRY(plim_schedule_copy(&inc->own->reselected, schedule));
+  *changed = plim_variant_selection_run(&inc->own->selection, inc->own->timeline, &inc->own->reselected, limit);
+  return *changed ? plim_timeline_evaluate(inc->own->timeline, &inc->own->reselected) : PLIM_OK;
 }
 
 /* Evaluate. Where other variants bring the peak within the budget (min_memory: to the least peak), *schedule becomes
- * inc->reselected, which has them. */
+ * `reselected`, which has them. */
 static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule) {
   int32_t changed;
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, *schedule));
-  if (!inc->selection.useful) return PLIM_OK;
-  int64_t least = plim_variant_selection_least(inc->timeline, *schedule),
+  PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, *schedule));
+  if (!inc->own->selection.useful) return PLIM_OK;
+  int64_t least = plim_variant_selection_least(inc->own->timeline, *schedule),
           limit = inc->min_memory ? least : inc->budget_bytes;
-  if (inc->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
+  if (inc->own->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
   PLIM_TRY(reselect(inc, *schedule, limit, &changed));
-  if (changed) *schedule = &inc->reselected;
+  if (changed) *schedule = &inc->own->reselected;
   return PLIM_OK;
 }
 
@@ -202,23 +238,22 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
  * size. A first packing aims at the budget. Where it misses, a second one aims at the smallest size: that works in
  * another way, and may succeed. */
 static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
-  *bytes = inc->timeline->peak_bytes;
+  *bytes = inc->own->timeline->peak_bytes;
   if (inc->options->unpacked || *bytes > inc->budget_bytes) return PLIM_OK;
   int64_t target = inc->budget_bytes < INT64_MAX ? inc->budget_bytes : inc->enough_bytes;
   if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) effort = 0;
-  PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, target, effort));
-  *bytes = inc->placement.packed_bytes;
-  if (*bytes <= inc->budget_bytes || effort == 0 || effort > core_tuning.second_packing_rounds || inc->found)
-    return PLIM_OK;
-  plim_placement first = inc->placement;
-  inc->placement = inc->spare;
-  inc->spare = first;
-  PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, 0, effort));
-  if (inc->placement.packed_bytes > *bytes) {
-    inc->spare = inc->placement;
-    inc->placement = first;
+  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, target, effort));
+  *bytes = inc->own->placement.packed_bytes;
+  if (*bytes <= inc->budget_bytes || effort == 0 || effort > SECOND_PACKING_ROUNDS || inc->has_best) return PLIM_OK;
+  plim_placement first = inc->own->placement;
+  inc->own->placement = inc->own->spare;
+  inc->own->spare = first;
+  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, 0, effort));
+  if (inc->own->placement.packed_bytes > *bytes) {
+    inc->own->spare = inc->own->placement;
+    inc->own->placement = first;
   }
-  *bytes = inc->placement.packed_bytes;
+  *bytes = inc->own->placement.packed_bytes;
   return PLIM_OK;
 }
 
@@ -235,13 +270,13 @@ static int better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
 static plim_status keep(plim_incumbent *inc, const plim_schedule *schedule, plim_placement *placement, int64_t time_ns,
                         int64_t bytes) {
   PLIM_TRY(plim_schedule_copy(&inc->best, schedule));
-  plim_placement old = inc->best_placement;
-  inc->best_placement = *placement;
+  plim_placement old = inc->own->best_placement;
+  inc->own->best_placement = *placement;
   *placement = old;
   inc->best_ns = time_ns;
   inc->best_bytes = bytes;
-  inc->found = 1;
-  inc->adopted = 0;
+  inc->has_best = 1;
+  inc->own->is_adopted = 0;
   return PLIM_OK;
 }
 
@@ -259,16 +294,16 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
 
 /* Add the schedule that was weighed last to the plan front, where it has addresses or needs none. */
 static plim_status remember(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  int weighed = inc->options->unpacked || inc->timeline->peak_bytes <= inc->budget_bytes;
+  int weighed = inc->options->unpacked || inc->own->timeline->peak_bytes <= inc->budget_bytes;
   if (!inc->front || !weighed) return PLIM_OK;
-  plim_front_point point = point_of(inc, schedule, &inc->placement, inc->timeline->time_ns, bytes);
+  plim_front_point point = point_of(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, bytes);
   return plim_front_insert(inc->front, &point, NULL);
 }
 
 /* For the sentence of a refusal: of the schedules whose peak fits and whose packing does not, keep the one that packs
  * smallest. */
 static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  if (inc->found || bytes <= inc->budget_bytes || bytes >= inc->conflict_bytes) return PLIM_OK;
+  if (inc->has_best || bytes <= inc->budget_bytes || bytes >= inc->conflict_bytes) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&inc->conflict, schedule));
   inc->conflict_bytes = bytes;
   return PLIM_OK;
@@ -280,27 +315,28 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
   PLIM_TRY(weigh(inc, schedule, effort, bytes));
   if (*bytes < inc->least_bytes) inc->least_bytes = *bytes;
   PLIM_TRY(remember(inc, schedule, *bytes));
-  if (inc->timeline->peak_bytes <= inc->budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
-  if (!better(inc, inc->timeline->time_ns, *bytes)) return PLIM_OK;
-  return keep(inc, schedule, &inc->placement, inc->timeline->time_ns, *bytes);
+  if (inc->own->timeline->peak_bytes <= inc->budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
+  if (!better(inc, inc->own->timeline->time_ns, *bytes)) return PLIM_OK;
+  return keep(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, *bytes);
 }
 
 /* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
-  int64_t time_ns = inc->timeline->time_ns, bytes;
+  int64_t time_ns = inc->own->timeline->time_ns, bytes;
   int32_t changed;
-  if (!inc->selection.useful || inc->min_memory || inc->timeline->peak_bytes > inc->budget_bytes) return PLIM_OK;
-  if (schedule == &inc->reselected) return PLIM_OK; /* it has the fastest already */
+  if (!inc->own->selection.useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes)
+    return PLIM_OK;
+  if (schedule == &inc->own->reselected) return PLIM_OK; /* it has the fastest already */
   PLIM_TRY(reselect(inc, schedule, inc->budget_bytes, &changed));
-  if (!changed || inc->timeline->time_ns >= time_ns) return PLIM_OK;
-  return submit_evaluated(inc, &inc->reselected, effort, &bytes);
+  if (!changed || inc->own->timeline->time_ns >= time_ns) return PLIM_OK;
+  return submit_evaluated(inc, &inc->own->reselected, effort, &bytes);
 }
 
 plim_status plim_incumbent_submit(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort,
                                   plim_submit_result *out) {
   PLIM_TRY(evaluate(inc, &schedule));
   plim_submit_result result = {
-      .schedule = schedule, .time_ns = inc->timeline->time_ns, .peak_bytes = inc->timeline->peak_bytes};
+      .schedule = schedule, .time_ns = inc->own->timeline->time_ns, .peak_bytes = inc->own->timeline->peak_bytes};
   PLIM_TRY(submit_evaluated(inc, schedule, effort, &result.bytes));
   if (out) *out = result;
   return submit_faster(inc, schedule, effort);
@@ -308,7 +344,7 @@ plim_status plim_incumbent_submit(plim_incumbent *inc, const plim_schedule *sche
 
 plim_status plim_incumbent_submit_exact(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
   int64_t bytes;
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, schedule));
+  PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, schedule));
   return submit_evaluated(inc, schedule, effort, &bytes);
 }
 
@@ -316,7 +352,7 @@ void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {
   plim_progress progress = {.stage = stage,
                             .total = -1,
                             .elapsed_ns = plim_now_ns() - inc->started_ns,
-                            .best_percent = inc->found ? plim_problem_percent(inc->problem, inc->best_ns) : -1,
+                            .best_percent = inc->has_best ? plim_problem_percent(inc->problem, inc->best_ns) : -1,
                             .bound_percent = plim_problem_percent(inc->problem, inc->bound_ns)};
   plim_context_report(inc->problem->ctx, &progress);
 }
@@ -326,26 +362,27 @@ plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
   if (from->conflict_bytes < INT64_MAX && from->budget_bytes == inc->budget_bytes) {
     PLIM_TRY(keep_conflict(inc, &from->conflict, from->conflict_bytes));
   }
-  if (from->adopted) return PLIM_OK;
-  if (inc->front && from->found) {
-    plim_front_point point = point_of(inc, &from->best, &from->best_placement, from->best_ns, from->best_bytes);
+  if (from->own->is_adopted) return PLIM_OK;
+  if (inc->front && from->has_best) {
+    plim_front_point point = point_of(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes);
     PLIM_TRY(plim_front_insert(inc->front, &point, NULL));
   }
-  if (!from->found || !better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
-  PLIM_TRY(keep(inc, &from->best, &from->best_placement, from->best_ns, from->best_bytes));
-  inc->best_placement.ctx = inc->problem->ctx; /* the two contexts may be forks of one, and share its memory hook */
-  from->best_placement.ctx = from->problem->ctx;
+  if (!from->has_best || !better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
+  PLIM_TRY(keep(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes));
+  inc->own->best_placement.ctx =
+      inc->problem->ctx; /* the two contexts may be forks of one, and share its memory hook */
+  from->own->best_placement.ctx = from->problem->ctx;
   return PLIM_OK;
 }
 
 plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *leader) {
   inc->bound_ns = leader->bound_ns;
-  inc->adopted = 1; /* the leader has merged this best before */
-  if (!leader->found || !better(inc, leader->best_ns, leader->best_bytes)) return PLIM_OK;
+  inc->own->is_adopted = 1; /* the leader has merged this best before */
+  if (!leader->has_best || !better(inc, leader->best_ns, leader->best_bytes)) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&inc->best, &leader->best));
   inc->best_ns = leader->best_ns;
   inc->best_bytes = leader->best_bytes;
-  inc->found = 1;
+  inc->has_best = 1;
   return PLIM_OK;
 }
 
@@ -366,34 +403,34 @@ plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_po
   plim_schedule schedule = {.ctx = inc->problem->ctx};
   plim_status status = read_point(inc->problem, point, &schedule, taken);
   if (status == PLIM_OK && *taken) {
-    status = plim_timeline_evaluate(inc->timeline, &schedule);
-    *taken = status == PLIM_OK && inc->timeline->time_ns == point->time_ns;
+    status = plim_timeline_evaluate(inc->own->timeline, &schedule);
+    *taken = status == PLIM_OK && inc->own->timeline->time_ns == point->time_ns;
     if (status == PLIM_EPLAN) status = PLIM_OK;
   }
-  int64_t bytes = inc->timeline->peak_bytes;
+  int64_t bytes = inc->own->timeline->peak_bytes;
   if (status == PLIM_OK && *taken && !inc->options->unpacked) {
-    status = plim_place_at(&inc->placement, inc->timeline, &schedule, point->n_offsets, point->offset, taken);
-    bytes = inc->placement.packed_bytes;
+    status = plim_place_at(&inc->own->placement, inc->own->timeline, &schedule, point->n_offsets, point->offset, taken);
+    bytes = inc->own->placement.packed_bytes;
   }
   *taken = *taken && bytes == point->bytes;
   if (status == PLIM_OK && *taken && better(inc, point->time_ns, bytes)) {
-    status = keep(inc, &schedule, &inc->placement, point->time_ns, bytes);
+    status = keep(inc, &schedule, &inc->own->placement, point->time_ns, bytes);
   }
   plim_schedule_free(&schedule);
   return status;
 }
 
 plim_status plim_incumbent_evaluate(plim_incumbent *inc, const plim_schedule *schedule, const plim_timeline **out) {
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, schedule));
-  *out = inc->timeline;
+  PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, schedule));
+  *out = inc->own->timeline;
   return PLIM_OK;
 }
 
 plim_status plim_incumbent_place(plim_incumbent *inc, const plim_schedule *schedule, const plim_timeline **out,
                                  const plim_placement **placement) {
   PLIM_TRY(plim_incumbent_evaluate(inc, schedule, out));
-  PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, 0, 0));
-  *placement = &inc->placement;
+  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, 0, 0));
+  *placement = &inc->own->placement;
   return PLIM_OK;
 }
 
@@ -411,9 +448,9 @@ plim_status plim_incumbent_emit(plim_incumbent *inc, const char *planner, plim_p
   plim_plan *plan = NULL;
   plim_emission emission = {
       .planner = planner, .plan_class = p->plan_class, .budget_bytes = inc->budget_bytes, .bound_ns = inc->bound_ns};
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, &inc->best));
-  PLIM_TRY(
-      plim_emit(inc->timeline, &inc->best, inc->options->unpacked ? NULL : &inc->best_placement, &emission, &plan));
+  PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, &inc->best));
+  PLIM_TRY(plim_emit(inc->own->timeline, &inc->best, inc->options->unpacked ? NULL : &inc->own->best_placement,
+                     &emission, &plan));
   plim_status status = plim_plan_check(p->ctx, p->graph, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);

@@ -1,57 +1,56 @@
 /* The incumbent: the best schedule found so far in one planning call, with its offsets.
  *
- * A strategy makes schedules and submits them. For each one the incumbent
+ * Its life:
+ *   1. plim_incumbent_begin   there is no best yet
+ *   2. the task               settings beside the options, before the first schedule (plim_incumbent_accept, ...)
+ *   3. plim_incumbent_submit  a strategy makes schedules and submits them, until plim_incumbent_decided or out of time
+ *   4. plim_incumbent_emit    the best becomes a plan; where there is none, a refusal reads why
+ *   5. plim_incumbent_end
+ * Between 2 and 4 a strategy that splits its work makes *children*, with a budget, limit or seed of their own
+ * (plim_incumbent_child), and joins them again (plim_incumbent_join).
+ *
+ * What becomes of a schedule that is submitted: the incumbent
  *   1. evaluates it (timeline), and selects other variants where that brings the peak within the budget,
  *   2. packs it (placement), unless its peak is above the budget,
  *   3. keeps it when it fits and is better than the best so far,
  *   4. adds it to the plan front, where there is one.
  * *Better* means less time; with `min_memory`, fewer bytes. In a tie the other figure decides.
  *
- * A strategy that splits its work makes *children* with a budget, limit or seed of their own (plim_incumbent_child) and
- * joins them again (plim_incumbent_join).
- *
  * Anyone may read the fields. Only the functions of this header write them. */
 #ifndef PLIM_PLANNER_CORE_INCUMBENT_H
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
-#include "planner/archive/front.h"
-#include "planner/core/place.h"
+#include "planner/front/front.h"
 #include "planner/core/timeline.h"
 
 typedef struct plim_incumbent {
-  /* the task */
+  /* the task: what is looked for */
   const plim_problem *problem;
-  const plim_plan_options *options; /* the caller's, or own_options */
-  plim_plan_options own_options;    /* of a child */
-  int64_t budget_bytes;             /* of the arena, or of the peak where options->unpacked; INT64_MAX: none */
-  int32_t min_memory;               /* 0: find the fastest plan that fits; 1: find the plan of fewest bytes */
-  int64_t target_bytes;             /* with min_memory: stop at this many bytes; 0: at the proved least */
-  int32_t quick;                    /* with min_memory, 1: only the first rounds of the search */
-  int64_t enough_bytes, known_ns;   /* see plim_incumbent_accept */
-  int32_t runs_an_op_limit;         /* of searches; 0: no limit. Schedules that are submitted may have more */
-  int64_t started_ns;               /* by plim_now_ns; options->time_limit_ns counts from here */
-  /* what is proved */
-  int64_t bound_ns; /* no plan of the problem's class within the budget takes less time; INT64_MAX: there is no plan */
-  int32_t bounded;  /* 1: the cut model has been asked for a bound */
-  /* the best so far */
-  int32_t found;                 /* 1: there is a best, and it fits */
-  plim_schedule best;            /* also without `found`: empty */
-  plim_placement best_placement; /* may not be that of `best` while `adopted` */
-  int64_t best_ns, best_bytes;   /* INT64_MAX: none. Bytes: arena size, or peak where options->unpacked */
-  int32_t adopted;               /* 1: another incumbent has `best`, with its placement: not merged again */
-  /* for the sentence of a refusal */
+  const plim_plan_options *options;
+  int64_t budget_bytes;     /* of the arena, or of the peak where options->unpacked; INT64_MAX: none */
+  int64_t enough_bytes;     /* see plim_incumbent_accept */
+  int64_t started_ns;       /* by plim_now_ns; options->time_limit_ns counts from here */
+  int32_t runs_an_op_limit; /* of searches; 0: no limit. Schedules that are submitted may have more */
+  int32_t min_memory;       /* 0: find the fastest plan that fits; 1: find the plan of fewest bytes */
+  int32_t is_quick;         /* with min_memory, 1: only the first rounds of the search */
+  int64_t target_bytes;     /* with min_memory: stop at this many bytes; 0: at the proved least */
+  /* the best: the answer so far */
+  int32_t has_best;            /* 1: there is a best, and it fits */
+  plim_schedule best;          /* empty without has_best */
+  int64_t best_ns, best_bytes; /* INT64_MAX: none. Bytes: arena size, or peak where options->unpacked */
+  /* the bound: how good the answer can be */
+  int64_t bound_ns; /* proved: no plan of the problem's class within the budget takes less; INT64_MAX: there is none */
+  int32_t is_bounded; /* 1: the cut model has been asked for a bound */
+  /* the refusal: how near the schedules came to the budget */
   int64_t least_bytes;    /* fewest bytes of any schedule submitted; INT64_MAX: none was */
   plim_schedule conflict; /* of the schedules whose peak fits and whose offsets do not: the one that packs smallest */
   int64_t conflict_bytes; /* its packed size; INT64_MAX: none */
-  /* shared with other calls; NULL where there is none */
-  const plim_schedule *keep_all;        /* the result of an earlier plim_keep_all_run for this problem */
+  /* what is shared with other calls for this problem; NULL where there is none */
+  const plim_schedule *keep_all;        /* the result of an earlier plim_keep_all_run */
   struct plim_bound_cache *bound_cache; /* rows of the cut model that other budgets have found */
   plim_front *front;                    /* receives every submitted schedule that is a new point of the plan front */
-  /* scratch of incumbent.c, overwritten by each submission */
-  plim_timeline *timeline;         /* of the schedule that was evaluated last */
-  plim_placement placement, spare; /* of the schedule that was packed last */
-  plim_variant_selection selection;
-  plim_schedule reselected; /* the submitted schedule with other variants */
+  /* the placement of the best, and scratch: incumbent.c alone reads it */
+  struct plim_incumbent_own *own;
 } plim_incumbent;
 
 /* An incumbent without a best. Problem and options must outlive it. */

@@ -3,25 +3,25 @@
 
 #include <string.h>
 
-plim_status plim_schedule_reserve(plim_schedule *s, int32_t room) {
-  if (room <= s->room) return PLIM_OK;
-  if (room < s->room + s->room / 2) room = s->room + s->room / 2;
+plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t room) {
+  if (room <= schedule->room) return PLIM_OK;
+  if (room < schedule->room + schedule->room / 2) room = schedule->room + schedule->room / 2;
   /* both arrays are in one block: the ops, then the choices */
   int32_t *block = NULL;
-  PLIM_TRY(plim_allocate(s->ctx, 2 * (int64_t)room, sizeof *block, &block));
-  if (s->n > 0) memcpy(block, s->op, (size_t)s->n * sizeof *block);
-  if (s->n > 0) memcpy(block + room, s->choice, (size_t)s->n * sizeof *block);
-  plim_release(s->ctx, s->op, 2 * (int64_t)s->room, sizeof *s->op);
-  s->op = block;
-  s->choice = block + room;
-  s->room = room;
+  PLIM_TRY(plim_allocate(schedule->ctx, 2 * (int64_t)room, sizeof *block, &block));
+  if (schedule->n > 0) memcpy(block, schedule->op, (size_t)schedule->n * sizeof *block);
+  if (schedule->n > 0) memcpy(block + room, schedule->choice, (size_t)schedule->n * sizeof *block);
+  plim_release(schedule->ctx, schedule->op, 2 * (int64_t)schedule->room, sizeof *schedule->op);
+  schedule->op = block;
+  schedule->choice = block + room;
+  schedule->room = room;
   return PLIM_OK;
 }
 
-plim_status plim_schedule_add(plim_schedule *s, int32_t op, int32_t choice) {
-  if (s->n == s->room) PLIM_TRY(plim_schedule_reserve(s, s->n + 64));
-  s->op[s->n] = op;
-  s->choice[s->n++] = choice;
+plim_status plim_schedule_add(plim_schedule *schedule, int32_t op, int32_t choice) {
+  if (schedule->n == schedule->room) PLIM_TRY(plim_schedule_reserve(schedule, schedule->n + 64));
+  schedule->op[schedule->n] = op;
+  schedule->choice[schedule->n++] = choice;
   return PLIM_OK;
 }
 
@@ -33,9 +33,9 @@ plim_status plim_schedule_copy(plim_schedule *to, const plim_schedule *from) {
   return PLIM_OK;
 }
 
-void plim_schedule_free(plim_schedule *s) {
-  plim_release(s->ctx, s->op, 2 * (int64_t)s->room, sizeof *s->op);
-  *s = (plim_schedule){.ctx = s->ctx};
+void plim_schedule_free(plim_schedule *schedule) {
+  plim_release(schedule->ctx, schedule->op, 2 * (int64_t)schedule->room, sizeof *schedule->op);
+  *schedule = (plim_schedule){.ctx = schedule->ctx};
 }
 
 int plim_schedule_equals(const plim_schedule *a, const plim_schedule *b) {

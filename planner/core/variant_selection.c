@@ -49,27 +49,27 @@ void plim_variant_selection_free(plim_variant_selection *selection) {
 }
 
 /* Live bytes at a position without the run's workspace. */
-static int64_t beside(const plim_timeline *t, const plim_schedule *s, int32_t j) {
-  return t->level[j] - t->problem->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
+static int64_t beside(const plim_timeline *timeline, const plim_schedule *schedule, int32_t j) {
+  return timeline->level[j] - timeline->problem->op[schedule->op[j]].choice[schedule->choice[j]].workspace_bytes;
 }
 
-int64_t plim_variant_selection_least(const plim_timeline *t, const plim_schedule *s) {
-  int64_t least = t->problem->persistent_bytes;
-  for (int32_t j = 0; j < s->n; j++) {
-    const plim_planned_op *op = &t->problem->op[s->op[j]];
+int64_t plim_variant_selection_least(const plim_timeline *timeline, const plim_schedule *schedule) {
+  int64_t least = timeline->problem->persistent_bytes;
+  for (int32_t j = 0; j < schedule->n; j++) {
+    const plim_planned_op *op = &timeline->problem->op[schedule->op[j]];
     int64_t workspace = INT64_MAX;
     for (int32_t k = 0; k < op->n_choices; k++) {
       if (op->choice[k].workspace_bytes < workspace) workspace = op->choice[k].workspace_bytes;
     }
-    if (beside(t, s, j) + workspace > least) least = beside(t, s, j) + workspace;
+    if (beside(timeline, schedule, j) + workspace > least) least = beside(timeline, schedule, j) + workspace;
   }
   return least;
 }
 
 /* Bytes that the workspace of run j may have within the limit. */
-static int64_t room_at(const plim_timeline *t, const plim_schedule *s, int32_t j, int64_t limit) {
-  int64_t bytes = beside(t, s, j);
-  return limit - (bytes <= limit ? bytes : plim_bound_beside(t->problem, s->op[j]));
+static int64_t room_at(const plim_timeline *timeline, const plim_schedule *schedule, int32_t j, int64_t limit) {
+  int64_t bytes = beside(timeline, schedule, j);
+  return limit - (bytes <= limit ? bytes : plim_bound_beside(timeline->problem, schedule->op[j]));
 }
 
 /* The fastest choice of the numerics key whose workspace is within `room`; where none is, the one with the least
@@ -113,16 +113,17 @@ static int32_t best_key(const plim_variant_selection *sel, int32_t v) {
   return op->choice[best].numerics_key;
 }
 
-int plim_variant_selection_run(plim_variant_selection *sel, const plim_timeline *t, plim_schedule *s, int64_t limit) {
+int plim_variant_selection_run(plim_variant_selection *sel, const plim_timeline *timeline, plim_schedule *schedule,
+                               int64_t limit) {
   int changed = 0;
   if (!sel->useful) return 0;
   for (int32_t i = 0; i < sel->first[sel->problem->n_ops]; i++) sel->key_sum[i] = (key_sum){0};
-  for (int32_t j = 0; j < s->n; j++) add_run(sel, s->op[j], room_at(t, s, j, limit));
-  for (int32_t j = 0; j < s->n; j++) {
-    int32_t v = s->op[j];
-    int32_t choice = choose(&sel->problem->op[v], best_key(sel, v), room_at(t, s, j, limit));
-    changed |= choice != s->choice[j];
-    s->choice[j] = choice;
+  for (int32_t j = 0; j < schedule->n; j++) add_run(sel, schedule->op[j], room_at(timeline, schedule, j, limit));
+  for (int32_t j = 0; j < schedule->n; j++) {
+    int32_t v = schedule->op[j];
+    int32_t choice = choose(&sel->problem->op[v], best_key(sel, v), room_at(timeline, schedule, j, limit));
+    changed |= choice != schedule->choice[j];
+    schedule->choice[j] = choice;
   }
   return changed;
 }

@@ -9,194 +9,197 @@
 
 plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out) {
   plim_context *ctx = dag->ctx;
-  plim_stage_schedule *s = NULL;
+  plim_stage_schedule *stages = NULL;
   if (dag->n > PLIM_STAGE_SCHEDULE_MAX_NODES) {
     return plim_fail(ctx, PLIM_EUSAGE,
                      "planners milp and lp-round take graphs of at most %d ops, not %d; search takes any",
                      PLIM_STAGE_SCHEDULE_MAX_NODES, dag->n);
   }
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
-  *s = (plim_stage_schedule){.dag = dag, .n = dag->n};
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *stages, &stages));
+  *stages = (plim_stage_schedule){.dag = dag, .n = dag->n};
   int64_t cells = (int64_t)dag->n * dag->n;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, cells, 1, &s->keep));
-  PLIM_CHECK(plim_allocate(ctx, cells, 1, &s->run));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *s->latest, &s->latest));
-  *out = s;
+  PLIM_CHECK(plim_allocate(ctx, cells, 1, &stages->keep));
+  PLIM_CHECK(plim_allocate(ctx, cells, 1, &stages->run));
+  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *stages->latest, &stages->latest));
+  *out = stages;
 done:
-  if (status != PLIM_OK) plim_stage_schedule_free(s);
+  if (status != PLIM_OK) plim_stage_schedule_free(stages);
   return status;
 }
 
-static void release_positions(plim_stage_schedule *s) {
-  plim_context *ctx = s->dag->ctx;
-  plim_release(ctx, s->node, s->room_positions, sizeof *s->node);
-  plim_release(ctx, s->stage, s->room_positions, sizeof *s->stage);
-  plim_release(ctx, s->last, s->room_positions, sizeof *s->last);
-  plim_release(ctx, s->level, s->room_positions, sizeof *s->level);
-  s->node = s->stage = s->last = NULL;
-  s->level = NULL;
+static void release_positions(plim_stage_schedule *stages) {
+  plim_context *ctx = stages->dag->ctx;
+  plim_release(ctx, stages->node, stages->room_positions, sizeof *stages->node);
+  plim_release(ctx, stages->stage, stages->room_positions, sizeof *stages->stage);
+  plim_release(ctx, stages->last, stages->room_positions, sizeof *stages->last);
+  plim_release(ctx, stages->level, stages->room_positions, sizeof *stages->level);
+  stages->node = stages->stage = stages->last = NULL;
+  stages->level = NULL;
 }
 
-void plim_stage_schedule_free(plim_stage_schedule *s) {
-  if (!s) return;
-  plim_context *ctx = s->dag->ctx;
-  int64_t cells = (int64_t)s->n * s->n;
-  release_positions(s);
-  plim_release(ctx, s->keep, cells, 1);
-  plim_release(ctx, s->run, cells, 1);
-  plim_release(ctx, s->latest, s->n, sizeof *s->latest);
-  plim_release(ctx, s, 1, sizeof *s);
+void plim_stage_schedule_free(plim_stage_schedule *stages) {
+  if (!stages) return;
+  plim_context *ctx = stages->dag->ctx;
+  int64_t cells = (int64_t)stages->n * stages->n;
+  release_positions(stages);
+  plim_release(ctx, stages->keep, cells, 1);
+  plim_release(ctx, stages->run, cells, 1);
+  plim_release(ctx, stages->latest, stages->n, sizeof *stages->latest);
+  plim_release(ctx, stages, 1, sizeof *stages);
 }
 
-static plim_status reserve_positions(plim_stage_schedule *s, int64_t n) {
-  plim_context *ctx = s->dag->ctx;
-  if (n <= s->room_positions) return PLIM_OK;
-  release_positions(s);
-  s->room_positions = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, s->room_positions, sizeof *s->node, &s->node));
-  PLIM_TRY(plim_allocate(ctx, s->room_positions, sizeof *s->stage, &s->stage));
-  PLIM_TRY(plim_allocate(ctx, s->room_positions, sizeof *s->last, &s->last));
-  return plim_allocate(ctx, s->room_positions, sizeof *s->level, &s->level);
+static plim_status reserve_positions(plim_stage_schedule *stages, int64_t n) {
+  plim_context *ctx = stages->dag->ctx;
+  if (n <= stages->room_positions) return PLIM_OK;
+  release_positions(stages);
+  stages->room_positions = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, stages->room_positions, sizeof *stages->node, &stages->node));
+  PLIM_TRY(plim_allocate(ctx, stages->room_positions, sizeof *stages->stage, &stages->stage));
+  PLIM_TRY(plim_allocate(ctx, stages->room_positions, sizeof *stages->last, &stages->last));
+  return plim_allocate(ctx, stages->room_positions, sizeof *stages->level, &stages->level);
 }
 
 /* Make node i available in stage t: by a run there, or kept since its last run where none is allowed any more. */
-static void provide(plim_stage_schedule *s, int32_t t, int32_t i) {
-  if (t <= s->dag->node[i].last_stage) {
-    s->run[(size_t)t * (size_t)s->n + (size_t)i] = 1;
+static void provide(plim_stage_schedule *stages, int32_t t, int32_t i) {
+  if (t <= stages->dag->node[i].last_stage) {
+    stages->run[(size_t)t * (size_t)stages->n + (size_t)i] = 1;
     return;
   }
-  for (int32_t k = t; !s->run[(size_t)k * (size_t)s->n + (size_t)i]; k--) {
-    s->keep[(size_t)k * (size_t)s->n + (size_t)i] = 1;
+  for (int32_t k = t; !stages->run[(size_t)k * (size_t)stages->n + (size_t)i]; k--) {
+    stages->keep[(size_t)k * (size_t)stages->n + (size_t)i] = 1;
   }
 }
 
 /* What is kept from stage to stage is there at the end of the stage before. */
-static void provide_kept(plim_stage_schedule *s) {
-  size_t n = (size_t)s->n;
-  for (int32_t t = 1; t < s->n; t++) {
-    const uint8_t *keep = s->keep + (size_t)t * n, *before = keep - n;
+static void provide_kept(plim_stage_schedule *stages) {
+  size_t n = (size_t)stages->n;
+  for (int32_t t = 1; t < stages->n; t++) {
+    const uint8_t *keep = stages->keep + (size_t)t * n, *before = keep - n;
     for (int32_t i = 0; i < t - 1; i++) {
-      if (keep[i] && !before[i]) provide(s, t - 1, i);
+      if (keep[i] && !before[i]) provide(stages, t - 1, i);
     }
   }
 }
 
-static void provide_operands(plim_stage_schedule *s) {
-  for (int32_t t = 0; t < s->n; t++) {
-    const uint8_t *run = s->run + (size_t)t * (size_t)s->n, *keep = s->keep + (size_t)t * (size_t)s->n;
+static void provide_operands(plim_stage_schedule *stages) {
+  for (int32_t t = 0; t < stages->n; t++) {
+    const uint8_t *run = stages->run + (size_t)t * (size_t)stages->n,
+                  *keep = stages->keep + (size_t)t * (size_t)stages->n;
     for (int32_t k = t; k >= 0; k--) {
       if (!run[k]) continue;
-      const plim_ids *preds = &s->dag->node[k].preds;
+      const plim_ids *preds = &stages->dag->node[k].preds;
       for (int32_t p = 0; p < preds->n; p++) {
-        if (!run[preds->at[p]] && !keep[preds->at[p]]) provide(s, t, preds->at[p]);
+        if (!run[preds->at[p]] && !keep[preds->at[p]]) provide(stages, t, preds->at[p]);
       }
     }
   }
 }
 
-static plim_status list_positions(plim_stage_schedule *s) {
-  size_t n = (size_t)s->n;
+static plim_status list_positions(plim_stage_schedule *stages) {
+  size_t n = (size_t)stages->n;
   int64_t runs = 0;
-  for (size_t i = 0; i < n * n; i++) runs += s->run[i];
-  PLIM_TRY(reserve_positions(s, runs));
-  s->n_positions = 0;
-  s->time_ns = 0;
-  for (int32_t t = 0; t < s->n; t++) {
+  for (size_t i = 0; i < n * n; i++) runs += stages->run[i];
+  PLIM_TRY(reserve_positions(stages, runs));
+  stages->n_positions = 0;
+  stages->time_ns = 0;
+  for (int32_t t = 0; t < stages->n; t++) {
     for (int32_t i = 0; i <= t; i++) {
-      if (!s->run[(size_t)t * n + (size_t)i]) continue;
-      s->node[s->n_positions] = i;
-      s->stage[s->n_positions++] = t;
-      s->time_ns += s->dag->node[i].time_ns;
+      if (!stages->run[(size_t)t * n + (size_t)i]) continue;
+      stages->node[stages->n_positions] = i;
+      stages->stage[stages->n_positions++] = t;
+      stages->time_ns += stages->dag->node[i].time_ns;
     }
   }
   return PLIM_OK;
 }
 
-static void find_last_readers(plim_stage_schedule *s) {
-  for (int32_t j = 0; j < s->n_positions; j++) {
-    const plim_ids *preds = &s->dag->node[s->node[j]].preds;
-    s->last[j] = j;
-    for (int32_t p = 0; p < preds->n; p++) s->last[s->latest[preds->at[p]]] = j;
-    s->latest[s->node[j]] = j;
+static void find_last_readers(plim_stage_schedule *stages) {
+  for (int32_t j = 0; j < stages->n_positions; j++) {
+    const plim_ids *preds = &stages->dag->node[stages->node[j]].preds;
+    stages->last[j] = j;
+    for (int32_t p = 0; p < preds->n; p++) stages->last[stages->latest[preds->at[p]]] = j;
+    stages->latest[stages->node[j]] = j;
   }
-  for (int32_t v = 0; v < s->n; v++) {
-    if (s->dag->node[v].is_output) s->last[s->latest[v]] = s->n_positions;
-  }
-}
-
-static void add_up(plim_stage_schedule *s) {
-  const plim_dag *d = s->dag;
-  int64_t alive = d->base_bytes;
-  memset(s->level, 0, (size_t)s->n_positions * sizeof *s->level);
-  for (int32_t j = 0; j < s->n_positions; j++) {
-    if (s->last[j] + 1 < s->n_positions) s->level[s->last[j] + 1] -= d->node[s->node[j]].bytes;
-  }
-  s->peak_bytes = 0;
-  for (int32_t j = 0; j < s->n_positions; j++) {
-    const plim_dag_node *node = &d->node[s->node[j]];
-    alive += s->level[j] + node->bytes;
-    s->level[j] = alive + node->workspace_bytes;
-    if (s->level[j] <= s->peak_bytes) continue;
-    s->peak_bytes = s->level[j];
-    s->peak_position = j;
+  for (int32_t v = 0; v < stages->n; v++) {
+    if (stages->dag->node[v].is_output) stages->last[stages->latest[v]] = stages->n_positions;
   }
 }
 
-plim_status plim_stage_schedule_derive(plim_stage_schedule *s) {
-  size_t n = (size_t)s->n;
-  memset(s->run, 0, n * n);
-  for (size_t v = 0; v < n; v++) s->run[v * n + v] = 1;
-  provide_kept(s);
-  provide_operands(s);
-  PLIM_TRY(list_positions(s));
-  find_last_readers(s);
-  add_up(s);
+static void add_up(plim_stage_schedule *stages) {
+  const plim_dag *dag = stages->dag;
+  int64_t alive = dag->base_bytes;
+  memset(stages->level, 0, (size_t)stages->n_positions * sizeof *stages->level);
+  for (int32_t j = 0; j < stages->n_positions; j++) {
+    if (stages->last[j] + 1 < stages->n_positions)
+      stages->level[stages->last[j] + 1] -= dag->node[stages->node[j]].bytes;
+  }
+  stages->peak_bytes = 0;
+  for (int32_t j = 0; j < stages->n_positions; j++) {
+    const plim_dag_node *node = &dag->node[stages->node[j]];
+    alive += stages->level[j] + node->bytes;
+    stages->level[j] = alive + node->workspace_bytes;
+    if (stages->level[j] <= stages->peak_bytes) continue;
+    stages->peak_bytes = stages->level[j];
+    stages->peak_position = j;
+  }
+}
+
+plim_status plim_stage_schedule_derive(plim_stage_schedule *stages) {
+  size_t n = (size_t)stages->n;
+  memset(stages->run, 0, n * n);
+  for (size_t v = 0; v < n; v++) stages->run[v * n + v] = 1;
+  provide_kept(stages);
+  provide_operands(stages);
+  PLIM_TRY(list_positions(stages));
+  find_last_readers(stages);
+  add_up(stages);
   return PLIM_OK;
 }
 
 /* What has to be kept while a sequence is walked. made [n]: the stage of the latest run of each node. */
-static void keep_copy(plim_stage_schedule *s, int32_t node, int32_t t, const int32_t *made) {
-  for (int32_t k = t; k > made[node]; k--) s->keep[(size_t)k * (size_t)s->n + (size_t)node] = 1;
+static void keep_copy(plim_stage_schedule *stages, int32_t node, int32_t t, const int32_t *made) {
+  for (int32_t k = t; k > made[node]; k--) stages->keep[(size_t)k * (size_t)stages->n + (size_t)node] = 1;
 }
 
-static void begin_walk(plim_stage_schedule *s, int32_t *made) {
-  memset(s->keep, 0, (size_t)s->n * (size_t)s->n);
-  for (int32_t v = 0; v < s->n; v++) made[v] = v;
+static void begin_walk(plim_stage_schedule *stages, int32_t *made) {
+  memset(stages->keep, 0, (size_t)stages->n * (size_t)stages->n);
+  for (int32_t v = 0; v < stages->n; v++) made[v] = v;
 }
 
-static void walk_position(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *made) {
-  const plim_ids *preds = &s->dag->node[node].preds;
-  for (int32_t p = 0; p < preds->n; p++) keep_copy(s, preds->at[p], t, made);
+static void walk_position(plim_stage_schedule *stages, int32_t node, int32_t t, int32_t *made) {
+  const plim_ids *preds = &stages->dag->node[node].preds;
+  for (int32_t p = 0; p < preds->n; p++) keep_copy(stages, preds->at[p], t, made);
   made[node] = t;
 }
 
-static void end_walk(plim_stage_schedule *s, const int32_t *made) {
-  for (int32_t v = 0; v < s->n; v++) {
-    if (s->dag->node[v].is_output) keep_copy(s, v, s->n - 1, made);
+static void end_walk(plim_stage_schedule *stages, const int32_t *made) {
+  for (int32_t v = 0; v < stages->n; v++) {
+    if (stages->dag->node[v].is_output) keep_copy(stages, v, stages->n - 1, made);
   }
 }
 
-plim_status plim_stage_schedule_project(plim_stage_schedule *s, const plim_schedule *schedule) {
-  int32_t t = s->dag->n_inputs;
-  begin_walk(s, s->latest);
+plim_status plim_stage_schedule_project(plim_stage_schedule *stages, const plim_schedule *schedule) {
+  int32_t t = stages->dag->n_inputs;
+  begin_walk(stages, stages->latest);
   for (int32_t j = 0; j < schedule->n; j++) {
-    int32_t node = s->dag->n_inputs + schedule->op[j];
-    walk_position(s, node, t, s->latest);
+    int32_t node = stages->dag->n_inputs + schedule->op[j];
+    walk_position(stages, node, t, stages->latest);
     t += node == t;
   }
-  end_walk(s, s->latest);
-  return plim_stage_schedule_derive(s);
+  end_walk(stages, stages->latest);
+  return plim_stage_schedule_derive(stages);
 }
 
-plim_status plim_stage_schedule_prune(plim_stage_schedule *s) {
+plim_status plim_stage_schedule_prune(plim_stage_schedule *stages) {
   int32_t before;
   do { /* runs that fall away leave others without a reader */
-    before = s->n_positions;
-    begin_walk(s, s->latest);
-    for (int32_t j = 0; j < s->n_positions; j++) walk_position(s, s->node[j], s->stage[j], s->latest);
-    end_walk(s, s->latest);
-    PLIM_TRY(plim_stage_schedule_derive(s));
-  } while (s->n_positions < before);
+    before = stages->n_positions;
+    begin_walk(stages, stages->latest);
+    for (int32_t j = 0; j < stages->n_positions; j++)
+      walk_position(stages, stages->node[j], stages->stage[j], stages->latest);
+    end_walk(stages, stages->latest);
+    PLIM_TRY(plim_stage_schedule_derive(stages));
+  } while (stages->n_positions < before);
   return PLIM_OK;
 }

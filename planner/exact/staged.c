@@ -9,10 +9,10 @@
 
 #include "planner/exact/dag.h"
 
-void plim_repeats_free(plim_repeats *r) {
-  if (!r->ctx) return;
-  plim_release(r->ctx, r->at, r->room, sizeof *r->at);
-  *r = (plim_repeats){.ctx = r->ctx};
+void plim_repeats_free(plim_repeats *repeats) {
+  if (!repeats->ctx) return;
+  plim_release(repeats->ctx, repeats->at, repeats->room, sizeof *repeats->at);
+  *repeats = (plim_repeats){.ctx = repeats->ctx};
 }
 
 static int comes_before(plim_repeat a, plim_repeat b) {
@@ -20,11 +20,11 @@ static int comes_before(plim_repeat a, plim_repeat b) {
 }
 
 /* Index of the first that does not come before it. */
-static int32_t place_of(const plim_repeats *r, plim_repeat repeat) {
-  int32_t low = 0, high = r->n;
+static int32_t place_of(const plim_repeats *repeats, plim_repeat repeat) {
+  int32_t low = 0, high = repeats->n;
   while (low < high) {
     int32_t middle = (low + high) / 2;
-    if (comes_before(r->at[middle], repeat)) {
+    if (comes_before(repeats->at[middle], repeat)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -33,20 +33,20 @@ static int32_t place_of(const plim_repeats *r, plim_repeat repeat) {
   return low;
 }
 
-static plim_status reserve(plim_repeats *r, int32_t room) {
-  if (room <= r->room) return PLIM_OK;
+static plim_status reserve(plim_repeats *repeats, int32_t room) {
+  if (room <= repeats->room) return PLIM_OK;
   room += room / 2 + 16;
-  PLIM_TRY(plim_resize_array(r->ctx, &r->at, r->room, room, sizeof *r->at));
-  r->room = room;
+  PLIM_TRY(plim_resize_array(repeats->ctx, &repeats->at, repeats->room, room, sizeof *repeats->at));
+  repeats->room = room;
   return PLIM_OK;
 }
 
-plim_status plim_repeats_add(plim_repeats *r, plim_repeat repeat) {
-  PLIM_TRY(reserve(r, r->n + 1));
-  int32_t i = place_of(r, repeat);
-  memmove(r->at + i + 1, r->at + i, (size_t)(r->n - i) * sizeof *r->at);
-  r->at[i] = repeat;
-  r->n++;
+plim_status plim_repeats_add(plim_repeats *repeats, plim_repeat repeat) {
+  PLIM_TRY(reserve(repeats, repeats->n + 1));
+  int32_t i = place_of(repeats, repeat);
+  memmove(repeats->at + i + 1, repeats->at + i, (size_t)(repeats->n - i) * sizeof *repeats->at);
+  repeats->at[i] = repeat;
+  repeats->n++;
   return PLIM_OK;
 }
 
@@ -67,39 +67,39 @@ plim_status plim_staged_make(const plim_dag *dag, plim_staged *out) {
   return status;
 }
 
-void plim_staged_free(plim_staged *s) {
-  if (!s->dag) return;
-  plim_context *ctx = s->dag->ctx;
-  plim_release(ctx, s->node, s->room, sizeof *s->node);
-  plim_release(ctx, s->stage, s->room, sizeof *s->stage);
-  plim_release(ctx, s->last, s->room, sizeof *s->last);
-  plim_release(ctx, s->next, s->room, sizeof *s->next);
-  plim_release(ctx, s->level, s->room, sizeof *s->level);
-  plim_release(ctx, s->first, s->dag->n, sizeof *s->first);
-  plim_release(ctx, s->latest, s->dag->n, sizeof *s->latest);
-  *s = (plim_staged){0};
+void plim_staged_free(plim_staged *staged) {
+  if (!staged->dag) return;
+  plim_context *ctx = staged->dag->ctx;
+  plim_release(ctx, staged->node, staged->room, sizeof *staged->node);
+  plim_release(ctx, staged->stage, staged->room, sizeof *staged->stage);
+  plim_release(ctx, staged->last, staged->room, sizeof *staged->last);
+  plim_release(ctx, staged->next, staged->room, sizeof *staged->next);
+  plim_release(ctx, staged->level, staged->room, sizeof *staged->level);
+  plim_release(ctx, staged->first, staged->dag->n, sizeof *staged->first);
+  plim_release(ctx, staged->latest, staged->dag->n, sizeof *staged->latest);
+  *staged = (plim_staged){0};
 }
 
-static plim_status grow(plim_staged *s, int32_t positions) {
-  plim_context *ctx = s->dag->ctx;
-  if (positions <= s->room) return PLIM_OK;
+static plim_status grow(plim_staged *staged, int32_t positions) {
+  plim_context *ctx = staged->dag->ctx;
+  if (positions <= staged->room) return PLIM_OK;
   int32_t room = positions + positions / 2;
   int64_t *level = NULL;
   int32_t *at[4] = {NULL, NULL, NULL, NULL};
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *level, &level));
   for (int i = 0; i < 4; i++) PLIM_CHECK(plim_allocate(ctx, room, sizeof *at[i], &at[i]));
-  plim_release(ctx, s->node, s->room, sizeof *s->node);
-  plim_release(ctx, s->stage, s->room, sizeof *s->stage);
-  plim_release(ctx, s->last, s->room, sizeof *s->last);
-  plim_release(ctx, s->next, s->room, sizeof *s->next);
-  plim_release(ctx, s->level, s->room, sizeof *s->level);
-  s->node = at[0];
-  s->stage = at[1];
-  s->last = at[2];
-  s->next = at[3];
-  s->level = level;
-  s->room = room;
+  plim_release(ctx, staged->node, staged->room, sizeof *staged->node);
+  plim_release(ctx, staged->stage, staged->room, sizeof *staged->stage);
+  plim_release(ctx, staged->last, staged->room, sizeof *staged->last);
+  plim_release(ctx, staged->next, staged->room, sizeof *staged->next);
+  plim_release(ctx, staged->level, staged->room, sizeof *staged->level);
+  staged->node = at[0];
+  staged->stage = at[1];
+  staged->last = at[2];
+  staged->next = at[3];
+  staged->level = level;
+  staged->room = room;
   return PLIM_OK;
 done:
   plim_release(ctx, level, room, sizeof *level);
@@ -107,61 +107,62 @@ done:
   return status;
 }
 
-static void run_node(plim_staged *s, int32_t stage, int32_t v) {
-  const plim_dag_node *node = &s->dag->node[v];
-  int32_t j = s->n++;
-  s->node[j] = v;
-  s->stage[j] = stage;
-  s->last[j] = j;
-  s->next[j] = -1;
-  if (s->latest[v] < 0) {
-    s->first[v] = j;
+static void run_node(plim_staged *staged, int32_t stage, int32_t v) {
+  const plim_dag_node *node = &staged->dag->node[v];
+  int32_t j = staged->n++;
+  staged->node[j] = v;
+  staged->stage[j] = stage;
+  staged->last[j] = j;
+  staged->next[j] = -1;
+  if (staged->latest[v] < 0) {
+    staged->first[v] = j;
   } else {
-    s->next[s->latest[v]] = j;
+    staged->next[staged->latest[v]] = j;
   }
-  for (int32_t i = 0; i < node->preds.n; i++) s->last[s->latest[node->preds.at[i]]] = j;
-  s->latest[v] = j;
-  s->time_ns += node->time_ns;
+  for (int32_t i = 0; i < node->preds.n; i++) staged->last[staged->latest[node->preds.at[i]]] = j;
+  staged->latest[v] = j;
+  staged->time_ns += node->time_ns;
 }
 
-static void add_levels(plim_staged *s) {
-  const plim_dag *d = s->dag;
-  int64_t alive = d->base_bytes;
-  s->peak_bytes = 0;
-  memset(s->level, 0, (size_t)s->n * sizeof *s->level);
-  for (int32_t j = 0; j < s->n; j++) { /* level[j]: what ends at position j, until it is reached */
-    int64_t bytes = d->node[s->node[j]].bytes;
-    s->level[s->last[j]] += bytes;
+static void add_levels(plim_staged *staged) {
+  const plim_dag *dag = staged->dag;
+  int64_t alive = dag->base_bytes;
+  staged->peak_bytes = 0;
+  memset(staged->level, 0, (size_t)staged->n * sizeof *staged->level);
+  for (int32_t j = 0; j < staged->n; j++) { /* level[j]: what ends at position j, until it is reached */
+    int64_t bytes = dag->node[staged->node[j]].bytes;
+    staged->level[staged->last[j]] += bytes;
     alive += bytes;
-    int64_t ends = s->level[j];
-    s->level[j] = alive + d->node[s->node[j]].workspace_bytes;
+    int64_t ends = staged->level[j];
+    staged->level[j] = alive + dag->node[staged->node[j]].workspace_bytes;
     alive -= ends;
-    if (s->level[j] > s->peak_bytes) s->peak_bytes = s->level[j];
+    if (staged->level[j] > staged->peak_bytes) staged->peak_bytes = staged->level[j];
   }
 }
 
-plim_status plim_staged_evaluate(plim_staged *s, const plim_repeats *r) {
-  const plim_dag *d = s->dag;
+plim_status plim_staged_evaluate(plim_staged *staged, const plim_repeats *repeats) {
+  const plim_dag *dag = staged->dag;
   int32_t next = 0;
-  PLIM_TRY(grow(s, d->n + r->n));
-  for (int32_t v = 0; v < d->n; v++) s->latest[v] = -1;
-  s->n = 0;
-  s->time_ns = 0;
-  for (int32_t stage = 0; stage < d->n; stage++) {
-    for (; next < r->n && r->at[next].stage == stage; next++) run_node(s, stage, r->at[next].node);
-    run_node(s, stage, stage);
+  PLIM_TRY(grow(staged, dag->n + repeats->n));
+  for (int32_t v = 0; v < dag->n; v++) staged->latest[v] = -1;
+  staged->n = 0;
+  staged->time_ns = 0;
+  for (int32_t stage = 0; stage < dag->n; stage++) {
+    for (; next < repeats->n && repeats->at[next].stage == stage; next++)
+      run_node(staged, stage, repeats->at[next].node);
+    run_node(staged, stage, stage);
   }
-  for (int32_t v = 0; v < d->n; v++) {
-    if (d->node[v].is_output) s->last[s->latest[v]] = s->n - 1;
+  for (int32_t v = 0; v < dag->n; v++) {
+    if (dag->node[v].is_output) staged->last[staged->latest[v]] = staged->n - 1;
   }
-  add_levels(s);
+  add_levels(staged);
   return PLIM_OK;
 }
 
 /* ---- schedules of the problem ---- */
 
-plim_status plim_staged_schedule(const plim_staged *s, plim_schedule *out) {
-  return plim_dag_schedule(s->dag, s->n, s->node, out);
+plim_status plim_staged_schedule(const plim_staged *staged, plim_schedule *out) {
+  return plim_dag_schedule(staged->dag, staged->n, staged->node, out);
 }
 
 static int compare_repeats(const void *a, const void *b) {
@@ -170,15 +171,15 @@ static int compare_repeats(const void *a, const void *b) {
 }
 
 /* All repeats of the schedule in its order, of a node that a stage runs twice only one. mark [nodes] is 0. */
-static plim_status gather(const plim_dag *d, const plim_schedule *schedule, int32_t *mark, plim_repeats *out) {
-  int32_t next = d->n_inputs; /* the stage: its node has not run yet */
+static plim_status gather(const plim_dag *dag, const plim_schedule *schedule, int32_t *mark, plim_repeats *out) {
+  int32_t next = dag->n_inputs; /* the stage: its node has not run yet */
   for (int32_t j = 0; j < schedule->n; j++) {
-    plim_repeat repeat = {next, d->n_inputs + schedule->op[j]};
+    plim_repeat repeat = {next, dag->n_inputs + schedule->op[j]};
     if (repeat.node == next) {
       next++;
       continue;
     }
-    if (next == d->n) break; /* after the last first run there is nothing to recompute for */
+    if (next == dag->n) break; /* after the last first run there is nothing to recompute for */
     if (mark[repeat.node] == next + 1) continue;
     mark[repeat.node] = next + 1;
     PLIM_TRY(reserve(out, out->n + 1));
@@ -188,27 +189,27 @@ static plim_status gather(const plim_dag *d, const plim_schedule *schedule, int3
 }
 
 /* Of every node only the latest `max_repeats` repeats. count [nodes] is 0. */
-static void keep_latest(plim_repeats *r, int32_t max_repeats, int32_t *count) {
-  int32_t first = r->n;
-  for (int32_t i = r->n - 1; i >= 0; i--) {
-    if (count[r->at[i].node]++ < max_repeats) r->at[--first] = r->at[i];
+static void keep_latest(plim_repeats *repeats, int32_t max_repeats, int32_t *count) {
+  int32_t first = repeats->n;
+  for (int32_t i = repeats->n - 1; i >= 0; i--) {
+    if (count[repeats->at[i].node]++ < max_repeats) repeats->at[--first] = repeats->at[i];
   }
-  r->n -= first;
-  memmove(r->at, r->at + first, (size_t)r->n * sizeof *r->at);
+  repeats->n -= first;
+  memmove(repeats->at, repeats->at + first, (size_t)repeats->n * sizeof *repeats->at);
 }
 
-plim_status plim_repeats_from_schedule(const plim_dag *d, const plim_schedule *schedule, int32_t copies,
+plim_status plim_repeats_from_schedule(const plim_dag *dag, const plim_schedule *schedule, int32_t copies,
                                        plim_repeats *out) {
   int32_t *of_node = NULL;
   out->n = 0;
   if (copies < 2) return PLIM_OK;
-  PLIM_TRY(plim_allocate(d->ctx, d->n, sizeof *of_node, &of_node));
-  plim_status status = gather(d, schedule, of_node, out);
+  PLIM_TRY(plim_allocate(dag->ctx, dag->n, sizeof *of_node, &of_node));
+  plim_status status = gather(dag, schedule, of_node, out);
   if (status == PLIM_OK && out->n > 0) {
-    memset(of_node, 0, (size_t)d->n * sizeof *of_node);
+    memset(of_node, 0, (size_t)dag->n * sizeof *of_node);
     keep_latest(out, copies - 1, of_node);
     qsort(out->at, (size_t)out->n, sizeof *out->at, compare_repeats);
   }
-  plim_release(d->ctx, of_node, d->n, sizeof *of_node);
+  plim_release(dag->ctx, of_node, dag->n, sizeof *of_node);
   return status;
 }

@@ -53,64 +53,66 @@ static int may_go_on(tree_search *h) {
 
 /* ---- schedules ---- */
 
-static void set_phase(tree_search *h, const plim_repeats *repeats) {
-  const plim_moccasin_model *m = &h->model;
-  for (int32_t x = 0; x < m->n_variables; x++) h->phase[x] = m->absent[x];
+static void set_phase(tree_search *search, const plim_repeats *repeats) {
+  const plim_moccasin_model *model = &search->model;
+  for (int32_t x = 0; x < model->n_variables; x++) search->phase[x] = model->absent[x];
   for (int32_t i = 0; i < repeats->n; i++) {
-    int32_t x = m->first[repeats->at[i].node];
-    while (x < m->first[repeats->at[i].node + 1] && h->phase[x] < m->absent[x]) x++;
-    if (x < m->first[repeats->at[i].node + 1]) h->phase[x] = repeats->at[i].stage;
+    int32_t x = model->first[repeats->at[i].node];
+    while (x < model->first[repeats->at[i].node + 1] && search->phase[x] < model->absent[x]) x++;
+    if (x < model->first[repeats->at[i].node + 1]) search->phase[x] = repeats->at[i].stage;
   }
 }
 
-static plim_status keep_best(tree_search *h) {
-  plim_staged_search *s = h->search;
-  PLIM_TRY(plim_moccasin_repeats(&h->model, &s->best));
-  s->best_ns = s->faster_than_ns = s->dag->time_ns + h->cost.present_ns;
+static plim_status keep_best(tree_search *search) {
+  plim_staged_search *s = search->search;
+  PLIM_TRY(plim_moccasin_repeats(&search->model, &s->best));
+  s->best_ns = s->faster_than_ns = s->dag->time_ns + search->cost.present_ns;
   s->found = 1;
-  set_phase(h, &s->best);
-  h->has_incumbent = 1;
+  set_phase(search, &s->best);
+  search->has_incumbent = 1;
   return s->on_better ? s->on_better(s->user, &s->best) : PLIM_OK;
 }
 
 /* ---- decisions ---- */
 
 /* Time of a repeat of u, and half that of what it reads and is not alive at position j. */
-static double relief_time(const tree_search *h, int32_t u, int32_t j) {
-  const plim_dag_node *node = &h->search->dag->node[u];
+static double relief_time(const tree_search *search, int32_t u, int32_t j) {
+  const plim_dag_node *node = &search->search->dag->node[u];
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
-    if (h->model.covered[p] <= j) effort += exact_tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
+    if (search->model.covered[p] <= j)
+      effort += exact_tuning.search.input_time * (double)search->search->dag->node[p].time_ns;
   }
   return effort;
 }
 
 /* A repeat that may free the bytes of a use at position j; -1: there is none. */
-static int32_t repeat_for(const tree_search *h, const plim_moccasin_use *u, int32_t j, int32_t high) {
-  const plim_moccasin_model *m = &h->model;
-  int32_t low = plim_moccasin_stage_after(&m->position[j], u->node);
-  for (int32_t x = m->first[u->node]; x < m->first[u->node + 1]; x++) {
-    if (!plim_moccasin_present(m, x) && plim_moccasin_may_run(m, x, low, high)) return x;
+static int32_t repeat_for(const tree_search *search, const plim_moccasin_use *use, int32_t j, int32_t high) {
+  const plim_moccasin_model *model = &search->model;
+  int32_t low = plim_moccasin_stage_after(&model->position[j], use->node);
+  for (int32_t x = model->first[use->node]; x < model->first[use->node + 1]; x++) {
+    if (!plim_moccasin_present(model, x) && plim_moccasin_may_run(model, x, low, high)) return x;
   }
   return -1;
 }
 
 /* At the row with the least slack, the repeat of least time for the bytes that it frees. */
-static plim_lazy_clauses_bound find_relief(tree_search *h) {
-  const plim_moccasin_model *m = &h->model;
-  const plim_moccasin_row *row = h->cost.row;
+static plim_lazy_clauses_bound find_relief(tree_search *search) {
+  const plim_moccasin_model *model = &search->model;
+  const plim_moccasin_row *row = search->cost.row;
   plim_lazy_clauses_bound found = {-1, 0};
   double least = 0;
-  for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
-  for (int32_t k = 0; k < m->n_uses; k++) {
-    const plim_moccasin_use *u = &m->use[k];
-    int64_t bytes = m->bytes[u->node];
-    if (u->begin > row->position || u->certain_from <= row->position || bytes == 0) continue;
-    double worth = relief_time(h, u->node, row->position) / (double)bytes;
-    if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
+  for (int32_t r = 1; r < search->cost.n_rows; r++)
+    row = search->cost.row[r].tight > row->tight ? &search->cost.row[r] : row;
+  for (int32_t k = 0; k < model->n_uses; k++) {
+    const plim_moccasin_use *use = &model->use[k];
+    int64_t bytes = model->bytes[use->node];
+    if (use->begin > row->position || use->certain_from <= row->position || bytes == 0) continue;
+    double worth = relief_time(search, use->node, row->position) / (double)bytes;
+    if (search->noise > 0) worth *= 1 + search->noise * plim_random_unit(&search->random);
     if (found.side >= 0 && worth >= least) continue;
-    int32_t high = plim_moccasin_stage_before(m, u), x = repeat_for(h, u, row->position, high);
+    int32_t high = plim_moccasin_stage_before(model, use), x = repeat_for(search, use, row->position, high);
     if (x < 0) continue;
     found = plim_lazy_clauses_at_most(x, high);
     least = worth;
@@ -119,26 +121,26 @@ static plim_lazy_clauses_bound find_relief(tree_search *h) {
 }
 
 /* The variable of most recent conflicts, at its value in the best schedule. */
-static plim_lazy_clauses_bound find_active(const tree_search *h) {
-  const plim_moccasin_model *m = &h->model;
+static plim_lazy_clauses_bound find_active(const tree_search *search) {
+  const plim_moccasin_model *model = &search->model;
   int32_t best = -1;
-  for (int32_t x = 0; x < m->n_variables; x++) {
-    double activity = m->clauses.activity[x];
-    if (activity <= (best >= 0 ? m->clauses.activity[best] : 0) || plim_moccasin_fixed(m, x)) continue;
+  for (int32_t x = 0; x < model->n_variables; x++) {
+    double activity = model->clauses.activity[x];
+    if (activity <= (best >= 0 ? model->clauses.activity[best] : 0) || plim_moccasin_fixed(model, x)) continue;
     best = x;
   }
   if (best < 0) return (plim_lazy_clauses_bound){-1, 0};
-  int32_t stage = h->phase[best], absent = m->absent[best];
-  if (stage < plim_lazy_clauses_low(&m->clauses, best)) stage = absent;
+  int32_t stage = search->phase[best], absent = model->absent[best];
+  if (stage < plim_lazy_clauses_low(&model->clauses, best)) stage = absent;
   return stage < absent ? plim_lazy_clauses_at_most(best, stage) : plim_lazy_clauses_at_least(best, absent);
 }
 
 /* A repeat that must run, but may take several stages: the latest of them. */
-static plim_lazy_clauses_bound find_open(const tree_search *h) {
-  const plim_moccasin_model *m = &h->model;
-  for (int32_t x = 0; x < m->n_variables; x++) {
-    if (plim_moccasin_present(m, x) && !plim_moccasin_fixed(m, x)) {
-      return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&m->clauses, x));
+static plim_lazy_clauses_bound find_open(const tree_search *search) {
+  const plim_moccasin_model *model = &search->model;
+  for (int32_t x = 0; x < model->n_variables; x++) {
+    if (plim_moccasin_present(model, x) && !plim_moccasin_fixed(model, x)) {
+      return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&model->clauses, x));
     }
   }
   return (plim_lazy_clauses_bound){-1, 0};
@@ -146,143 +148,145 @@ static plim_lazy_clauses_bound find_open(const tree_search *h) {
 
 /* Make the decisions of a neighbourhood that are not made yet, each on a level of its own. *denied 1: one contradicts.
  */
-static plim_status decide_assumed(tree_search *h, int32_t *denied) {
-  plim_lazy_clauses *l = &h->model.clauses;
-  while (l->n_levels < h->n_assumed && !*denied) {
-    plim_lazy_clauses_bound b = h->assumed[l->n_levels];
-    *denied = plim_lazy_clauses_denied(l, b);
+static plim_status decide_assumed(tree_search *search, int32_t *denied) {
+  plim_lazy_clauses *clauses = &search->model.clauses;
+  while (clauses->n_levels < search->n_assumed && !*denied) {
+    plim_lazy_clauses_bound b = search->assumed[clauses->n_levels];
+    *denied = plim_lazy_clauses_denied(clauses, b);
     if (*denied) return PLIM_OK;
-    PLIM_TRY(plim_lazy_clauses_open(l));
-    if (!plim_lazy_clauses_holds(l, b)) PLIM_TRY(plim_lazy_clauses_decide(l, b));
+    PLIM_TRY(plim_lazy_clauses_open(clauses));
+    if (!plim_lazy_clauses_holds(clauses, b)) PLIM_TRY(plim_lazy_clauses_decide(clauses, b));
   }
   return PLIM_OK;
 }
 
-static plim_status decide_bound(tree_search *h, plim_lazy_clauses_bound b) {
-  PLIM_TRY(plim_lazy_clauses_open(&h->model.clauses));
-  return plim_lazy_clauses_decide(&h->model.clauses, b);
+static plim_status decide_bound(tree_search *search, plim_lazy_clauses_bound b) {
+  PLIM_TRY(plim_lazy_clauses_open(&search->model.clauses));
+  return plim_lazy_clauses_decide(&search->model.clauses, b);
 }
 
 /* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
  * must run runs as late as it can. */
-static plim_status decide(tree_search *h, int32_t *over) {
-  plim_lazy_clauses *l = &h->model.clauses;
+static plim_status decide(tree_search *search, int32_t *over) {
+  plim_lazy_clauses *clauses = &search->model.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
-  if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
-  b = find_open(h);
-  if (b.side >= 0) return decide_bound(h, b);
-  if (h->model.decided_peak <= h->model.limit_bytes) return keep_best(h);
-  if (h->rule == BY_CONFLICTS) b = find_active(h);
-  if (b.side < 0) b = find_relief(h);
+  if (clauses->n_levels < search->n_assumed) return decide_assumed(search, over);
+  b = find_open(search);
+  if (b.side >= 0) return decide_bound(search, b);
+  if (search->model.decided_peak <= search->model.limit_bytes) return keep_best(search);
+  if (search->rule == BY_CONFLICTS) b = find_active(search);
+  if (b.side < 0) b = find_relief(search);
   assert(b.side >= 0);
-  PLIM_TRY(decide_bound(h, b));
+  PLIM_TRY(decide_bound(search, b));
   int32_t x = b.side / 2;
-  if (b.side % 2 == 0 || plim_moccasin_fixed(&h->model, x)) return PLIM_OK;
-  return decide_bound(h, plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(l, x)));
+  if (b.side % 2 == 0 || plim_moccasin_fixed(&search->model, x)) return PLIM_OK;
+  return decide_bound(search, plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(clauses, x)));
 }
 
 /* ---- search ---- */
 
-static plim_status propagate(tree_search *h) {
-  const plim_staged_search *s = h->search;
-  plim_lazy_clauses *l = &h->model.clauses;
+static plim_status propagate(tree_search *search) {
+  const plim_staged_search *s = search->search;
+  plim_lazy_clauses *clauses = &search->model.clauses;
   int64_t allowed =
       s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
   do {
-    PLIM_TRY(plim_moccasin_propagate(&h->model));
-    if (!l->failed) PLIM_TRY(plim_moccasin_cost_bound(&h->cost, &h->model, allowed));
-  } while (!l->failed && l->next < l->n_trail);
+    PLIM_TRY(plim_moccasin_propagate(&search->model));
+    if (!clauses->failed) PLIM_TRY(plim_moccasin_cost_bound(&search->cost, &search->model, allowed));
+  } while (!clauses->failed && clauses->next < clauses->n_trail);
   return PLIM_OK;
 }
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
-static plim_status search_within(tree_search *h, int64_t conflicts, int32_t *over) {
-  plim_lazy_clauses *l = &h->model.clauses;
+static plim_status search_within(tree_search *search, int64_t conflicts, int32_t *over) {
+  plim_lazy_clauses *clauses = &search->model.clauses;
   int32_t refuted = 0;
   *over = 0;
-  while (conflicts > 0 && !*over && may_go_on(h)) {
-    h->nodes++;
-    PLIM_TRY(propagate(h));
-    if (l->failed) {
+  while (conflicts > 0 && !*over && may_go_on(search)) {
+    search->nodes++;
+    PLIM_TRY(propagate(search));
+    if (clauses->failed) {
       conflicts--;
-      h->conflicts++;
-      PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
+      search->conflicts++;
+      PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
     } else {
-      PLIM_TRY(decide(h, over));
+      PLIM_TRY(decide(search, over));
     }
     if (refuted) {
-      h->search->exhausted = h->stopped = 1;
+      search->search->exhausted = search->stopped = 1;
       return PLIM_OK;
     }
   }
-  plim_lazy_clauses_back(l, 0);
-  h->n_assumed = 0;
+  plim_lazy_clauses_back(clauses, 0);
+  search->n_assumed = 0;
   return PLIM_OK;
 }
 
 /* Between searches: propagate without decisions, and forget clauses where there are too many. */
-static plim_status clean_up(tree_search *h) {
-  plim_lazy_clauses *l = &h->model.clauses;
+static plim_status clean_up(tree_search *search) {
+  plim_lazy_clauses *clauses = &search->model.clauses;
   int32_t refuted = 0;
-  PLIM_TRY(propagate(h));
-  if (l->failed) PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
-  if (refuted) h->search->exhausted = h->stopped = 1;
-  if (refuted || l->n_clauses < h->kept_clauses) return PLIM_OK;
-  PLIM_TRY(plim_lazy_clauses_forget(l, h->kept_clauses / 2));
-  h->kept_clauses += h->kept_clauses / exact_tuning.search.clauses_part;
+  PLIM_TRY(propagate(search));
+  if (clauses->failed) PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
+  if (refuted) search->search->exhausted = search->stopped = 1;
+  if (refuted || clauses->n_clauses < search->kept_clauses) return PLIM_OK;
+  PLIM_TRY(plim_lazy_clauses_forget(clauses, search->kept_clauses / 2));
+  search->kept_clauses += search->kept_clauses / exact_tuning.search.clauses_part;
   return PLIM_OK;
 }
 
-static plim_status search_tree(tree_search *h, int64_t round) {
+static plim_status search_tree(tree_search *search, int64_t round) {
   int32_t over;
-  h->rule = round % 2 == 1 && (h->has_incumbent || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
-  h->noise = round == 0 ? 0 : 1;
-  PLIM_TRY(clean_up(h));
-  return h->stopped ? PLIM_OK
-                    : search_within(h, exact_tuning.search.restart_conflicts * plim_integers_luby(round / 2), &over);
+  search->rule = round % 2 == 1 && (search->has_incumbent || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
+  search->noise = round == 0 ? 0 : 1;
+  PLIM_TRY(clean_up(search));
+  return search->stopped
+             ? PLIM_OK
+             : search_within(search, exact_tuning.search.restart_conflicts * plim_integers_luby(round / 2), &over);
 }
 
-static void assume(tree_search *h, plim_lazy_clauses_bound b) {
-  h->assumed[h->n_assumed++] = b;
+static void assume(tree_search *search, plim_lazy_clauses_bound b) {
+  search->assumed[search->n_assumed++] = b;
 }
 
 /* Decide x as it is in the best schedule. */
-static void assume_phase(tree_search *h, int32_t x) {
-  if (h->phase[x] < h->model.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
-  assume(h, plim_lazy_clauses_at_least(x, h->phase[x]));
+static void assume_phase(tree_search *search, int32_t x) {
+  if (search->phase[x] < search->model.absent[x]) assume(search, plim_lazy_clauses_at_most(x, search->phase[x]));
+  assume(search, plim_lazy_clauses_at_least(x, search->phase[x]));
 }
 
 /* Choose a neighbourhood. Free are the repeats of some stages, or some repeats of all stages; everything else is
  * assumed as in the best schedule. */
-static void assume_outside(tree_search *h, double width) {
-  const plim_moccasin_model *m = &h->model;
-  plim_random *random = &h->random;
-  int32_t n = m->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
+static void assume_outside(tree_search *search, double width) {
+  const plim_moccasin_model *model = &search->model;
+  plim_random *random = &search->random;
+  int32_t n = model->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
   int scattered = plim_random_percent(random, exact_tuning.search.scattered_percent);
   int narrow = plim_random_percent(random, exact_tuning.search.narrow_percent);
   int percent = exact_tuning.search.scattered_min + (int)(width * 100);
-  h->n_assumed = 0;
-  for (int32_t x = 0; x < m->n_variables; x++) {
-    int32_t v = m->node_of[x], absent = m->absent[x];
-    const plim_ids *readers = &m->dag->node[v].succs;
+  search->n_assumed = 0;
+  for (int32_t x = 0; x < model->n_variables; x++) {
+    int32_t v = model->node_of[x], absent = model->absent[x];
+    const plim_ids *readers = &model->dag->node[v].succs;
     int32_t end = readers->n > 0 ? readers->at[readers->n - 1] : v;
-    if (h->phase[x] < absent) {
-      int inside = h->phase[x] >= low && h->phase[x] < low + length;
-      if (scattered ? !plim_random_percent(random, percent) : !inside) assume_phase(h, x);
+    if (search->phase[x] < absent) {
+      int inside = search->phase[x] >= low && search->phase[x] < low + length;
+      if (scattered ? !plim_random_percent(random, percent) : !inside) assume_phase(search, x);
     } else if (narrow && !scattered && (v >= low + length || end < low)) {
-      assume_phase(h, x);
+      assume_phase(search, x);
     }
   }
 }
 
-static plim_status search_near(tree_search *h, double *width) {
+static plim_status search_near(tree_search *search, double *width) {
   int32_t over;
-  PLIM_TRY(clean_up(h));
-  if (h->stopped) return PLIM_OK;
-  h->rule = plim_random_percent(&h->random, exact_tuning.search.by_conflicts_percent) ? BY_CONFLICTS : BY_BYTES;
-  h->noise = 1;
-  assume_outside(h, *width * (exact_tuning.search.width_spread + plim_random_unit(&h->random)));
-  PLIM_TRY(search_within(h, exact_tuning.search.near_conflicts, &over));
+  PLIM_TRY(clean_up(search));
+  if (search->stopped) return PLIM_OK;
+  search->rule =
+      plim_random_percent(&search->random, exact_tuning.search.by_conflicts_percent) ? BY_CONFLICTS : BY_BYTES;
+  search->noise = 1;
+  assume_outside(search, *width * (exact_tuning.search.width_spread + plim_random_unit(&search->random)));
+  PLIM_TRY(search_within(search, exact_tuning.search.near_conflicts, &over));
   *width *= over ? exact_tuning.search.wider : exact_tuning.search.narrower;
   if (*width > exact_tuning.search.width_max) *width = exact_tuning.search.width_max;
   if (*width < exact_tuning.search.width_min) *width = exact_tuning.search.width_min;
@@ -290,24 +294,24 @@ static plim_status search_near(tree_search *h, double *width) {
 }
 
 /* Search the whole tree and neighbourhoods of the best in turn, with equal effort. */
-static plim_status alternate(tree_search *h) {
+static plim_status alternate(tree_search *search) {
   double width = exact_tuning.search.width_first;
   int64_t near = 0;
-  for (int64_t round = 0; may_go_on(h);) {
-    int64_t before = h->nodes;
-    if (h->has_incumbent && round > 0 && near < h->nodes - near) {
-      PLIM_TRY(search_near(h, &width));
-      near += h->nodes - before;
+  for (int64_t round = 0; may_go_on(search);) {
+    int64_t before = search->nodes;
+    if (search->has_incumbent && round > 0 && near < search->nodes - near) {
+      PLIM_TRY(search_near(search, &width));
+      near += search->nodes - before;
     } else {
-      PLIM_TRY(search_tree(h, round++));
+      PLIM_TRY(search_tree(search, round++));
     }
   }
   return PLIM_OK;
 }
 
 /* Begin from a set of repeats. Where it keeps the limit, it is the best so far; else the search completes it. */
-static plim_status begin_from(tree_search *h, const plim_repeats *start) {
-  plim_staged_search *s = h->search;
+static plim_status begin_from(tree_search *search, const plim_repeats *start) {
+  plim_staged_search *s = search->search;
   plim_staged staged;
   int32_t over;
   PLIM_TRY(plim_staged_make(s->dag, &staged));
@@ -316,37 +320,37 @@ static plim_status begin_from(tree_search *h, const plim_repeats *start) {
   int64_t time_ns = staged.time_ns;
   plim_staged_free(&staged);
   PLIM_TRY(status);
-  set_phase(h, start);
-  h->has_incumbent = fits;
+  set_phase(search, start);
+  search->has_incumbent = fits;
   if (fits && time_ns < s->faster_than_ns) {
     PLIM_TRY(plim_repeats_copy(&s->best, start));
     s->best_ns = s->faster_than_ns = time_ns;
     s->found = 1;
   }
   if (fits) return PLIM_OK;
-  for (int32_t x = 0; x < h->model.n_variables; x++) {
-    if (h->phase[x] < h->model.absent[x]) assume_phase(h, x);
+  for (int32_t x = 0; x < search->model.n_variables; x++) {
+    if (search->phase[x] < search->model.absent[x]) assume_phase(search, x);
   }
-  return search_within(h, exact_tuning.search.near_conflicts, &over);
+  return search_within(search, exact_tuning.search.near_conflicts, &over);
 }
 
 plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *start) {
   plim_context *ctx = s->dag->ctx;
-  tree_search h = {.search = s, .random = {s->seed}, .kept_clauses = exact_tuning.search.clauses_min};
+  tree_search search = {.search = s, .random = {s->seed}, .kept_clauses = exact_tuning.search.clauses_min};
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;
-  PLIM_CHECK(plim_moccasin_make(s->dag, s->copies, s->limit_bytes, &h.model));
-  n = (int64_t)h.model.n_variables + 1;
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *h.phase, &h.phase));
-  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *h.assumed, &h.assumed));
-  PLIM_CHECK(begin_from(&h, start ? start : &none));
-  PLIM_CHECK(alternate(&h));
+  PLIM_CHECK(plim_moccasin_make(s->dag, s->copies, s->limit_bytes, &search.model));
+  n = (int64_t)search.model.n_variables + 1;
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.phase, &search.phase));
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *search.assumed, &search.assumed));
+  PLIM_CHECK(begin_from(&search, start ? start : &none));
+  PLIM_CHECK(alternate(&search));
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
-  plim_release(ctx, h.phase, n, sizeof *h.phase);
-  plim_release(ctx, h.assumed, 2 * n, sizeof *h.assumed);
-  plim_moccasin_cost_free(ctx, &h.cost);
-  plim_moccasin_free(&h.model);
+  plim_release(ctx, search.phase, n, sizeof *search.phase);
+  plim_release(ctx, search.assumed, 2 * n, sizeof *search.assumed);
+  plim_moccasin_cost_free(ctx, &search.cost);
+  plim_moccasin_free(&search.model);
   return status;
 }

@@ -6,8 +6,7 @@
  * With options->front_folder, the plan front on disk is read before and written after. */
 #include "planner/one_arena/arena_plan.h"
 
-#include "planner/one_arena/floor.h"
-#include "planner/one_arena/one_arena_tuning.h"
+#include "planner/one_arena/one_arena_internal.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
@@ -21,7 +20,7 @@ plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer_ns, plim_stat
 static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
   plim_context *ctx = inc->problem->ctx;
   int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
-  if (status == PLIM_ECANCEL && (inc->found || !by_caller)) return PLIM_OK;
+  if (status == PLIM_ECANCEL && (inc->has_best || !by_caller)) return PLIM_OK;
   if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
     return plim_fail(ctx, status, "planning was cancelled before a plan within %lld bytes was found",
                      (long long)inc->budget_bytes);
@@ -60,9 +59,9 @@ static plim_status make_plan(void *user, plim_front *front) {
   PLIM_TRY(plim_incumbent_begin(r->problem, r->options, &inc));
   status = plim_strategy_run(inc, r->strategy, front, &made.from_front);
   status = end_strategy(inc, status);
-  if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->found) status = end_strategy(inc, find_fewest(inc, r->strategy, front));
-  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, r->strategy->name, &made.floor);
+  if (status == PLIM_OK && !inc->has_best) status = plim_incumbent_submit_smallest(inc, front);
+  if (status == PLIM_OK && !inc->has_best) status = end_strategy(inc, find_fewest(inc, r->strategy, front));
+  if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, r->strategy->name, &made.floor);
   if (status == PLIM_OK) status = plim_incumbent_emit(inc, r->strategy->name, &made.plan);
   plim_incumbent_end(inc);
   if (status == PLIM_OK || status == PLIM_ENOFIT) *r->out = made;
@@ -122,7 +121,7 @@ static plim_status make_base(plim_context *ctx, const plim_graph *graph, const p
   PLIM_CHECK(plim_incumbent_begin(problem, options, &inc));
   plim_incumbent_accept(inc, enough_bytes, known_ns);
   PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, strategy, NULL, &kept)));
-  if (!inc->found) {
+  if (!inc->has_best) {
     status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
     goto done;
   }

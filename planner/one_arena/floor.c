@@ -3,7 +3,7 @@
  * A strategy looks for the fewest bytes, from the order that has the smallest arena without recomputation. The arena of
  * what it finds is the smallest budget. The bound below it is that of planner/core/byte_bound.c. Where a budget was
  * asked for that lies between the two, buffers are named that cannot lie together in it (refuse.c). */
-#include "planner/one_arena/floor.h"
+#include "planner/one_arena/one_arena_internal.h"
 
 #include "planner/core/problem.h"
 #include "planner/one_arena/arena_plan.h"

@@ -1,14 +1,13 @@
 /* The sentence of a refusal: what is known of the budget goes in, text comes out. It says which budgets have a plan,
  * which have none, and which op sets that bound by what operands. Then come buffers that cannot lie together within the
  * budget, found by a deletion filter (planner/pack/conflict.c). Text that has no room is left out. */
-#include "planner/one_arena/floor.h"
+#include "planner/one_arena/one_arena_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "planner/core/place.h"
-#include "planner/one_arena/one_arena_tuning.h"
-#include "planner/pack/conflict.h"
+#include "planner/core/timeline.h"
+#include "planner/pack/solve.h"
 #include "runtime/base/size.h"
 
 enum { SHOWN = 4, OPERANDS_SHOWN = 8, WORDS = 1536 };
@@ -19,27 +18,27 @@ typedef struct words {
   size_t used, size;
 } words;
 
-static void say(words *w, const char *format, ...) PLIM_PRINTF(2, 3);
+static void say(words *sentence, const char *format, ...) PLIM_PRINTF(2, 3);
 
-static void say(words *w, const char *format, ...) {
+static void say(words *sentence, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int written = vsnprintf(w->text + w->used, w->size - w->used, format, args);
+  int written = vsnprintf(sentence->text + sentence->used, sentence->size - sentence->used, format, args);
   va_end(args);
-  if (written > 0) w->used += (size_t)written;
-  if (w->used >= w->size) w->used = w->size - 1;
+  if (written > 0) sentence->used += (size_t)written;
+  if (sentence->used >= sentence->size) sentence->used = sentence->size - 1;
 }
 
-static void say_bytes(words *w, int64_t bytes) {
+static void say_bytes(words *sentence, int64_t bytes) {
   char text[PLIM_SIZE_TEXT_BYTES];
-  say(w, "%s", plim_size_print(bytes, text));
-  if (bytes >= 1024) say(w, " (%lld bytes)", (long long)bytes);
+  say(sentence, "%s", plim_size_print(bytes, text));
+  if (bytes >= 1024) say(sentence, " (%lld bytes)", (long long)bytes);
 }
 
 /* ---- what is proven ---- */
 
 /* The operands of the op with the largest working set. */
-static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
+static void say_operands(words *sentence, const plim_graph *graph, const plim_op *op) {
   const char *before = " ";
   int32_t shown = 0, more = 0;
   int64_t more_bytes = 0;
@@ -53,43 +52,44 @@ static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
         more_bytes += graph->storage[s].bytes;
         continue;
       }
-      say(w, "%s%.40s (%lld bytes)", before, plim_graph_storage_name(graph, s, ""), (long long)graph->storage[s].bytes);
+      say(sentence, "%s%.40s (%lld bytes)", before, plim_graph_storage_name(graph, s, ""),
+          (long long)graph->storage[s].bytes);
       before = ", ";
     }
   }
-  if (more > 0) say(w, " and %d more (%lld bytes)", (int)more, (long long)more_bytes);
+  if (more > 0) say(sentence, " and %d more (%lld bytes)", (int)more, (long long)more_bytes);
 }
 
 /* Which budgets have a plan, which have none. Where the smallest that was found is the smallest that there can be, it
  * is named once, whatever ended the search. */
-static void say_budgets(words *w, const plim_plan_floor *floor) {
+static void say_budgets(words *sentence, const plim_plan_floor *floor) {
   const char *of = floor->fixed_numerics ? " with these numerics" : "";
   if (floor->smallest_bytes <= floor->bound_bytes) {
-    say(w, "the smallest budget that has a plan%s is ", of);
+    say(sentence, "the smallest budget that has a plan%s is ", of);
   } else if (floor->smallest_bytes < INT64_MAX) {
-    say(w, "the smallest budget for which a plan was found is ");
-    say_bytes(w, floor->smallest_bytes);
-    say(w, "%s; none%s exists below ", floor->cut_short ? ", not searched further in the time allowed" : "", of);
+    say(sentence, "the smallest budget for which a plan was found is ");
+    say_bytes(sentence, floor->smallest_bytes);
+    say(sentence, "%s; none%s exists below ", floor->cut_short ? ", not searched further in the time allowed" : "", of);
   } else {
-    say(w, "none%s exists below ", of);
+    say(sentence, "none%s exists below ", of);
   }
-  say_bytes(w, floor->bound_bytes);
+  say_bytes(sentence, floor->bound_bytes);
 }
 
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size) {
-  words w = {text, 0, size};
+  words sentence = {text, 0, size};
   int64_t persistent = plim_graph_persistent_bytes(graph);
   if (size == 0) return;
-  say_budgets(&w, floor);
-  say(&w, ", where op '%.40s' needs", graph->op[floor->op].name);
-  say_operands(&w, graph, &graph->op[floor->op]);
-  say(&w, " at once");
-  if (persistent > 0) say(&w, ", beside %lld bytes that stay all the time", (long long)persistent);
+  say_budgets(&sentence, floor);
+  say(&sentence, ", where op '%.40s' needs", graph->op[floor->op].name);
+  say_operands(&sentence, graph, &graph->op[floor->op]);
+  say(&sentence, " at once");
+  if (persistent > 0) say(&sentence, ", beside %lld bytes that stay all the time", (long long)persistent);
   if (floor->outputs_bytes > 0) {
-    say(&w, "%s%lld bytes of outputs that other ops have written", persistent > 0 ? " and " : ", beside ",
+    say(&sentence, "%s%lld bytes of outputs that other ops have written", persistent > 0 ? " and " : ", beside ",
         (long long)floor->outputs_bytes);
   }
-  if (floor->conflict[0]) say(&w, "; %s", floor->conflict);
+  if (floor->conflict[0]) say(&sentence, "; %s", floor->conflict);
 }
 
 /* ---- buffers in each other's way ---- */
@@ -120,40 +120,42 @@ static const char *name_of(const packed_schedule *view, int32_t box, const char 
   return "";
 }
 
-static void say_buffers(words *w, const packed_schedule *view, const plim_conflict *why, const uint8_t *member) {
+static void say_buffers(words *sentence, const packed_schedule *view, const plim_conflict *why, const uint8_t *member) {
   const char *before = ": ";
   int32_t shown = 0;
   for (int32_t b = 0; b < view->placement->n_boxes && shown < SHOWN; b++) {
     const char *what;
     if (!member[b]) continue;
     const char *name = name_of(view, b, &what);
-    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)view->placement->box[b].bytes);
+    say(sentence, "%s%s%.40s (%lld bytes)", before, what, name, (long long)view->placement->box[b].bytes);
     before = ", ";
     shown++;
   }
-  if (why->n > shown) say(w, " and %d more", (int)(why->n - shown));
-  say(w, " cannot lie together within the budget");
-  if (why->at_once) say(w, ", at op '%.40s'", view->timeline->problem->graph->op[view->schedule->op[why->time]].name);
+  if (why->n > shown) say(sentence, " and %d more", (int)(why->n - shown));
+  say(sentence, " cannot lie together within the budget");
+  if (why->at_once)
+    say(sentence, ", at op '%.40s'", view->timeline->problem->graph->op[view->schedule->op[why->time]].name);
 }
 
 /* The boxes of the schedule are derived once more, as they were when it was packed. */
-plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *s, int64_t packed_bytes,
+plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *schedule, int64_t packed_bytes,
                                   int64_t budget_bytes, char *text) {
   const plim_problem *p = inc->problem;
-  words w = {text, 0, PLIM_CONFLICT_BYTES};
+  words sentence = {text, 0, PLIM_CONFLICT_BYTES};
   plim_conflict why = {0};
   uint8_t *member = NULL;
-  packed_schedule view = {.schedule = s};
-  PLIM_TRY(plim_incumbent_place(inc, s, &view.timeline, &view.placement));
+  packed_schedule view = {.schedule = schedule};
+  PLIM_TRY(plim_incumbent_place(inc, schedule, &view.timeline, &view.placement));
   int32_t n = view.placement->n_boxes;
   plim_boxes boxes = {.n = n, .align = p->align, .box = view.placement->box};
   PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
   plim_status status = plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes,
                                            one_arena_tuning.conflict_work / (n + 1), member, &why);
   int64_t peak = view.timeline->peak_bytes;
-  say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
-  if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
-  if (status == PLIM_OK && why.n > 0) say_buffers(&w, &view, &why, member);
+  say(&sentence, "the peak of a schedule is %lld bytes", (long long)peak);
+  if (peak <= budget_bytes)
+    say(&sentence, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
+  if (status == PLIM_OK && why.n > 0) say_buffers(&sentence, &view, &why, member);
   plim_release(p->ctx, member, n, 1);
   return status;
 }
@@ -162,21 +164,21 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_flo
   const plim_problem *p = inc->problem;
   plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
   char text[WORDS];
-  words w = {text, 0, sizeof text};
+  words sentence = {text, 0, sizeof text};
   plim_bound_floor(p, &floor);
   if (inc->budget_bytes >= floor.bound_bytes && inc->conflict_bytes < INT64_MAX) {
     PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->budget_bytes, floor.conflict));
   }
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
-  say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
-  say_bytes(&w, inc->budget_bytes);
-  say(&w, ": ");
+  say(&sentence, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
+  say_bytes(&sentence, inc->budget_bytes);
+  say(&sentence, ": ");
   if (inc->least_bytes < INT64_MAX) {
-    say(&w, "the lowest plan that this search met needs ");
-    say_bytes(&w, inc->least_bytes);
-    say(&w, ", a smaller one may exist (plim_plan_smallest looks for it); ");
+    say(&sentence, "the lowest plan that this search met needs ");
+    say_bytes(&sentence, inc->least_bytes);
+    say(&sentence, ", a smaller one may exist (plim_plan_smallest looks for it); ");
   }
-  plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);
+  plim_plan_floor_describe(p->graph, &floor, sentence.text + sentence.used, sentence.size - sentence.used);
   *out = floor;
   return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);
 }

@@ -4,8 +4,7 @@
  * plan in the same plan front, so that no budget of the range is without. */
 #include "planner/bound/cut.h"
 #include "planner/one_arena/arena_plan.h"
-#include "planner/one_arena/floor.h"
-#include "planner/one_arena/one_arena_tuning.h"
+#include "planner/one_arena/one_arena_internal.h"
 #include "runtime/base/effort.h"
 
 /* Which budgets, and what they get. */
@@ -39,10 +38,10 @@ static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_
 
 /* The options for one of `parts` budgets: an equal share of the time that is left. */
 static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
-  plim_plan_options o = *s->options;
-  o.budget_bytes = budget;
-  o.time_limit_ns = plim_effort_share(plim_effort_rest(o.time_limit_ns, s->started_ns), parts);
-  return o;
+  plim_plan_options options = *s->options;
+  options.budget_bytes = budget;
+  options.time_limit_ns = plim_effort_share(plim_effort_rest(options.time_limit_ns, s->started_ns), parts);
+  return options;
 }
 
 static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
@@ -96,17 +95,18 @@ static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   return status;
 }
 
-static void free_all(const range *r) {
-  for (int32_t i = 0; i < r->n; i++) {
-    plim_plan_free(r->plan[i]);
-    r->plan[i] = NULL;
+static void free_all(const range *budgets) {
+  for (int32_t i = 0; i < budgets->n; i++) {
+    plim_plan_free(budgets->plan[i]);
+    budgets->plan[i] = NULL;
   }
 }
 
-static plim_status emit_all(const sweep *s, const range *r) {
+static plim_status emit_all(const sweep *s, const range *budgets) {
   plim_status status = PLIM_OK;
-  for (int32_t i = 0; i < r->n && status == PLIM_OK; i++) status = emit_one(s, r->budget[i], &r->plan[i]);
-  if (status != PLIM_OK) free_all(r);
+  for (int32_t i = 0; i < budgets->n && status == PLIM_OK; i++)
+    status = emit_one(s, budgets->budget[i], &budgets->plan[i]);
+  if (status != PLIM_OK) free_all(budgets);
   return status;
 }
 
@@ -127,25 +127,25 @@ static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
 
 static plim_status plan_and_emit(void *user, plim_front *front) {
   sweep *s = user;
-  const range *r = s->range;
+  const range *budgets = s->range;
   s->front = front;
-  if (r->span) PLIM_TRY(choose_budgets(s, r->span));
-  PLIM_TRY(plan_all(s, r->n, r->budget));
-  return emit_all(s, r);
+  if (budgets->span) PLIM_TRY(choose_budgets(s, budgets->span));
+  PLIM_TRY(plan_all(s, budgets->n, budgets->budget));
+  return emit_all(s, budgets);
 }
 
 static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                              const plim_plan_options *options, const range *r) {
+                              const plim_plan_options *options, const range *budgets) {
   plim_problem *problem = NULL;
-  sweep s = {.range = r, .options = options, .started_ns = plim_now_ns()};
-  for (int32_t i = 0; i < r->n; i++) r->plan[i] = NULL;
+  sweep s = {.range = budgets, .options = options, .started_ns = plim_now_ns()};
+  for (int32_t i = 0; i < budgets->n; i++) budgets->plan[i] = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
   s.problem = problem;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
   if (status == PLIM_OK) status = plim_strategy_with_front(problem, options, s.strategy, plan_and_emit, &s);
   status = plim_arena_effort_end(ctx, outer_ns, status);
-  if (status != PLIM_OK) free_all(r); /* the plan front could not be saved */
+  if (status != PLIM_OK) free_all(budgets); /* the plan front could not be saved */
   plim_bound_cache_free(s.bound_cache);
   plim_problem_free(problem);
   return status;
@@ -153,12 +153,12 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
 
 plim_status plim_arena_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
-  const range r = {.n = n, .budget = budget, .plan = plan};
-  return plan_range(ctx, graph, profile, options, &r);
+  const range budgets = {.n = n, .budget = budget, .plan = plan};
+  return plan_range(ctx, graph, profile, options, &budgets);
 }
 
 plim_status plim_arena_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_span *span) {
-  const range r = {.n = span->n, .budget = span->budget, .plan = span->plan, .span = span};
-  return plan_range(ctx, graph, profile, options, &r);
+  const range budgets = {.n = span->n, .budget = span->budget, .plan = span->plan, .span = span};
+  return plan_range(ctx, graph, profile, options, &budgets);
 }

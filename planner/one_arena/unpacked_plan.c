@@ -1,11 +1,10 @@
 /* Makes plans of one arena for planners over spaces. The graph's times are those of no platform, so that the profile
  * is made of the costs given. */
-#include "planner/one_arena/unpacked_plan.h"
+#include "planner/one_arena/arena_plan.h"
 
 #include <stdio.h>
 
-#include "planner/one_arena/arena_plan.h"
-#include "planner/one_arena/one_arena_tuning.h"
+#include "planner/one_arena/one_arena_internal.h"
 
 static plim_status make_profile(const plim_graph *graph, const int64_t *cost, plim_profile **out) {
   const plim_machine machine = {.device = "", .threads = 1};

@@ -92,40 +92,41 @@ static int earlier_first(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-static void lay_out(plim_bottom_up *up, plim_block *b) {
-  int64_t n = up->units->n;
-  up->key = plim_block_take(b, n, sizeof *up->key);
-  up->best_key = plim_block_take(b, n, sizeof *up->best_key);
-  up->best = plim_block_take(b, n, sizeof *up->best);
-  up->waiting = plim_block_take(b, n, sizeof *up->waiting);
-  up->by_begin = plim_block_take(b, n, sizeof *up->by_begin);
-  up->group = plim_block_take(b, up->groups, sizeof *up->group);
+static void lay_out(plim_bottom_up *bottom_up, plim_block *block) {
+  int64_t n = bottom_up->units->n;
+  bottom_up->key = plim_block_take(block, n, sizeof *bottom_up->key);
+  bottom_up->best_key = plim_block_take(block, n, sizeof *bottom_up->best_key);
+  bottom_up->best = plim_block_take(block, n, sizeof *bottom_up->best);
+  bottom_up->waiting = plim_block_take(block, n, sizeof *bottom_up->waiting);
+  bottom_up->by_begin = plim_block_take(block, n, sizeof *bottom_up->by_begin);
+  bottom_up->group = plim_block_take(block, bottom_up->groups, sizeof *bottom_up->group);
 }
 
-plim_status plim_bottom_up_new(const plim_units *u, plim_bottom_up **out) {
-  plim_bottom_up *up = NULL;
+plim_status plim_bottom_up_new(const plim_units *units, plim_bottom_up **out) {
+  plim_bottom_up *bottom_up = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *up, &up));
-  *up = (plim_bottom_up){.units = u, .random = {1}, .packed_size = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
-  lay_out(up, &up->block);
-  PLIM_CHECK(plim_block_allocate(u->ctx, &up->block));
-  lay_out(up, &up->block);
-  for (int32_t b = 0; b < u->n; b++) {
-    const plim_box *box = &u->boxes->box[b];
-    up->by_begin[b] = (waiting_box){box->begin, box->end, 0, u->size[b], 0, b};
+  PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *bottom_up, &bottom_up));
+  *bottom_up = (plim_bottom_up){
+      .units = units, .random = {1}, .packed_size = INT64_MAX, .groups = (units->n + GROUP - 1) / GROUP};
+  lay_out(bottom_up, &bottom_up->block);
+  PLIM_CHECK(plim_block_allocate(units->ctx, &bottom_up->block));
+  lay_out(bottom_up, &bottom_up->block);
+  for (int32_t b = 0; b < units->n; b++) {
+    const plim_box *box = &units->boxes->box[b];
+    bottom_up->by_begin[b] = (waiting_box){box->begin, box->end, 0, units->size[b], 0, b};
   }
-  qsort(up->by_begin, (size_t)u->n, sizeof *up->by_begin, earlier_first);
-  *out = up;
+  qsort(bottom_up->by_begin, (size_t)units->n, sizeof *bottom_up->by_begin, earlier_first);
+  *out = bottom_up;
 done:
-  if (status != PLIM_OK) plim_bottom_up_free(up);
+  if (status != PLIM_OK) plim_bottom_up_free(bottom_up);
   return status;
 }
 
-void plim_bottom_up_free(plim_bottom_up *up) {
-  if (!up) return;
-  plim_context *ctx = up->units->ctx;
-  plim_block_release(ctx, &up->block);
-  plim_release(ctx, up, 1, sizeof *up);
+void plim_bottom_up_free(plim_bottom_up *bottom_up) {
+  if (!bottom_up) return;
+  plim_context *ctx = bottom_up->units->ctx;
+  plim_block_release(ctx, &bottom_up->block);
+  plim_release(ctx, bottom_up, 1, sizeof *bottom_up);
 }
 
 /* ---- one packing ---- */
@@ -145,32 +146,33 @@ static void sum_up(group *g) {
   *g = sum;
 }
 
-static void begin_packing(plim_bottom_up *up) {
-  for (int32_t i = 0; i < up->units->n; i++) {
-    up->waiting[i] = up->by_begin[i];
-    up->waiting[i].key = up->key[up->by_begin[i].box];
+static void begin_packing(plim_bottom_up *bottom_up) {
+  for (int32_t i = 0; i < bottom_up->units->n; i++) {
+    bottom_up->waiting[i] = bottom_up->by_begin[i];
+    bottom_up->waiting[i].key = bottom_up->key[bottom_up->by_begin[i].box];
   }
-  for (int32_t k = 0; k < up->groups; k++) {
-    int32_t from = k * GROUP, left = up->units->n - from;
-    up->group[k] = (group){.waiting = up->waiting + from, .n = left < GROUP ? left : GROUP};
-    sum_up(&up->group[k]);
+  for (int32_t k = 0; k < bottom_up->groups; k++) {
+    int32_t from = k * GROUP, left = bottom_up->units->n - from;
+    bottom_up->group[k] = (group){.waiting = bottom_up->waiting + from, .n = left < GROUP ? left : GROUP};
+    sum_up(&bottom_up->group[k]);
   }
 }
 
 /* A box with `low` up to this may be placed next. */
-static int64_t limit_of(const plim_bottom_up *up, pick how) {
+static int64_t limit_of(const plim_bottom_up *bottom_up, pick how) {
   int64_t limit = INT64_MAX;
-  for (int32_t k = 0; k < up->groups; k++)
-    limit = plim_integers_smaller(limit, how == DOMINANCE_LIMIT ? up->group[k].dominance_limit - 1 : up->group[k].low);
+  for (int32_t k = 0; k < bottom_up->groups; k++)
+    limit = plim_integers_smaller(
+        limit, how == DOMINANCE_LIMIT ? bottom_up->group[k].dominance_limit - 1 : bottom_up->group[k].low);
   return limit;
 }
 
 /* Remove the box of highest priority with `low` up to the limit from its group. */
-static waiting_box take_next(plim_bottom_up *up, int64_t limit) {
-  group *from = up->group;
+static waiting_box take_next(plim_bottom_up *bottom_up, int64_t limit) {
+  group *from = bottom_up->group;
   waiting_box *best = NULL;
   double key = -1;
-  for (group *g = up->group; g < up->group + up->groups; g++) {
+  for (group *g = bottom_up->group; g < bottom_up->group + bottom_up->groups; g++) {
     if (g->low > limit || g->key <= key) continue;
     for (waiting_box *w = g->waiting; w < g->waiting + g->n; w++) {
       if (w->low > limit || w->key <= key) continue;
@@ -188,9 +190,9 @@ static waiting_box take_next(plim_bottom_up *up, int64_t limit) {
 
 /* Raise `low` of all unplaced boxes that overlap the placed one in time. Returns a lower bound on the packed size: the
  * highest top, of the placed box or of a raised group. */
-static int64_t lift(plim_bottom_up *up, const waiting_box *placed) {
+static int64_t lift(plim_bottom_up *bottom_up, const waiting_box *placed) {
   int64_t top = placed->low + placed->size, highest = top;
-  for (group *g = up->group; g < up->group + up->groups; g++) {
+  for (group *g = bottom_up->group; g < bottom_up->group + bottom_up->groups; g++) {
     if (g->low >= top || g->begin >= placed->end || g->end <= placed->begin) continue;
     for (waiting_box *w = g->waiting; w < g->waiting + g->n; w++) {
       int over = (w->begin < placed->end) & (placed->begin < w->end) & (w->low < top);
@@ -204,33 +206,33 @@ static int64_t lift(plim_bottom_up *up, const waiting_box *placed) {
 
 /* One packing; returns its size in units. INT64_MAX as soon as it is known to be above `enough`, or when the effort is
  * over. */
-static int64_t fill(plim_bottom_up *up, pick how, int64_t enough, int64_t *offset) {
+static int64_t fill(plim_bottom_up *bottom_up, pick how, int64_t enough, int64_t *offset) {
   int64_t size = 0;
-  begin_packing(up);
-  for (int32_t left = up->units->n; left > 0; left--) {
-    waiting_box placed = take_next(up, limit_of(up, how));
+  begin_packing(bottom_up);
+  for (int32_t left = bottom_up->units->n; left > 0; left--) {
+    waiting_box placed = take_next(bottom_up, limit_of(bottom_up, how));
     offset[placed.box] = placed.low;
-    size = plim_integers_larger(size, lift(up, &placed));
-    if (size > enough || plim_effort_over(up->units->ctx, up->groups)) return INT64_MAX;
+    size = plim_integers_larger(size, lift(bottom_up, &placed));
+    if (size > enough || plim_effort_over(bottom_up->units->ctx, bottom_up->groups)) return INT64_MAX;
   }
   return size;
 }
 
 /* ---- priorities ---- */
 
-static void set_keys(plim_bottom_up *up, priority by) {
-  for (int32_t b = 0; b < up->units->n; b++) {
-    const plim_box *box = &up->units->boxes->box[b];
-    double length = (double)box->end - (double)box->begin, size = (double)up->units->size[b];
-    up->key[b] = by == BY_AREA ? length * size : by == BY_BYTES ? size : length;
+static void set_keys(plim_bottom_up *bottom_up, priority by) {
+  for (int32_t b = 0; b < bottom_up->units->n; b++) {
+    const plim_box *box = &bottom_up->units->boxes->box[b];
+    double length = (double)box->end - (double)box->begin, size = (double)bottom_up->units->size[b];
+    bottom_up->key[b] = by == BY_AREA ? length * size : by == BY_BYTES ? size : length;
   }
 }
 
 /* List up to MAX_NEAR boxes that stick out above the goal. Returns their number. */
-static int32_t list_sticking(const plim_bottom_up *up, int64_t goal, const plim_box **box) {
+static int32_t list_sticking(const plim_bottom_up *bottom_up, int64_t goal, const plim_box **box) {
   int32_t n = 0;
-  for (int32_t b = 0; b < up->units->n && n < MAX_NEAR; b++) {
-    if (up->best[b] + up->units->size[b] > goal) box[n++] = &up->units->boxes->box[b];
+  for (int32_t b = 0; b < bottom_up->units->n && n < MAX_NEAR; b++) {
+    if (bottom_up->best[b] + bottom_up->units->size[b] > goal) box[n++] = &bottom_up->units->boxes->box[b];
   }
   return n;
 }
@@ -243,38 +245,40 @@ static int is_near(const plim_box *box, const plim_box *const *sticking, int32_t
 }
 
 /* New priorities from those of the best: higher for boxes that stick out, changed at random for some others. */
-static void change_keys(plim_bottom_up *up, int64_t goal) {
+static void change_keys(plim_bottom_up *bottom_up, int64_t goal) {
   const plim_box *sticking[MAX_NEAR];
-  int32_t few = up->units->n <= pack_tuning.bottom_up.few_boxes, n = few ? 0 : list_sticking(up, goal, sticking);
-  for (int32_t b = 0; b < up->units->n; b++) {
+  int32_t few = bottom_up->units->n <= pack_tuning.bottom_up.few_boxes,
+          n = few ? 0 : list_sticking(bottom_up, goal, sticking);
+  for (int32_t b = 0; b < bottom_up->units->n; b++) {
     double factor = 1;
-    if (up->best[b] + up->units->size[b] > goal) {
-      factor = 1 + pack_tuning.bottom_up.sticking_factor * plim_random_unit(&up->random);
-    } else if (few || is_near(&up->units->boxes->box[b], sticking, n)) {
+    if (bottom_up->best[b] + bottom_up->units->size[b] > goal) {
+      factor = 1 + pack_tuning.bottom_up.sticking_factor * plim_random_unit(&bottom_up->random);
+    } else if (few || is_near(&bottom_up->units->boxes->box[b], sticking, n)) {
       int changes = plim_random_percent(
-          &up->random, few ? pack_tuning.bottom_up.change_percent : pack_tuning.bottom_up.change_percent_near);
+          &bottom_up->random, few ? pack_tuning.bottom_up.change_percent : pack_tuning.bottom_up.change_percent_near);
       if (changes)
-        factor = pack_tuning.bottom_up.factor_min + pack_tuning.bottom_up.factor_range * plim_random_unit(&up->random);
+        factor = pack_tuning.bottom_up.factor_min +
+                 pack_tuning.bottom_up.factor_range * plim_random_unit(&bottom_up->random);
     }
-    up->key[b] = up->best_key[b] * factor;
+    bottom_up->key[b] = bottom_up->best_key[b] * factor;
   }
 }
 
-int64_t plim_bottom_up_run(plim_bottom_up *up, int64_t goal, int64_t *offset) {
-  size_t n = (size_t)up->units->n;
-  int starting = up->runs < STARTS;
-  pick how = starting ? start[up->runs].pick : up->pick;
+int64_t plim_bottom_up_run(plim_bottom_up *bottom_up, int64_t goal, int64_t *offset) {
+  size_t n = (size_t)bottom_up->units->n;
+  int starting = bottom_up->runs < STARTS;
+  pick how = starting ? start[bottom_up->runs].pick : bottom_up->pick;
   if (starting) {
-    set_keys(up, start[up->runs].by);
+    set_keys(bottom_up, start[bottom_up->runs].by);
   } else {
-    change_keys(up, goal);
+    change_keys(bottom_up, goal);
   }
-  int64_t size = fill(up, how, up->packed_size, offset);
-  up->runs++;
-  if (size > up->packed_size || (starting && size == up->packed_size)) return size;
-  up->packed_size = size;
-  up->pick = how;
-  memcpy(up->best_key, up->key, n * sizeof *up->key);
-  memcpy(up->best, offset, n * sizeof *offset);
+  int64_t size = fill(bottom_up, how, bottom_up->packed_size, offset);
+  bottom_up->runs++;
+  if (size > bottom_up->packed_size || (starting && size == bottom_up->packed_size)) return size;
+  bottom_up->packed_size = size;
+  bottom_up->pick = how;
+  memcpy(bottom_up->best_key, bottom_up->key, n * sizeof *bottom_up->key);
+  memcpy(bottom_up->best, offset, n * sizeof *offset);
   return size;
 }

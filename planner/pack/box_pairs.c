@@ -5,7 +5,7 @@
  * next. A decision is a difference constraint, which narrows the ranges [low, high] of offsets. A branch fails where a
  * range is empty. Where all pairs are decided, the lows are a packing. Of equal boxes one order is tried.
  * Source: disjunctive constraints, as in job-shop scheduling (Carlier and Pinson, 1989). */
-#include "planner/pack/exact.h"
+#include "planner/pack/exact_internal.h"
 
 #include <string.h>
 
@@ -36,13 +36,13 @@ struct plim_pairs {
   const plim_exact_limits *limits;
 };
 
-static int32_t count_pairs(const plim_units *u, pair *out) {
+static int32_t count_pairs(const plim_units *units, pair *out) {
   int32_t n = 0;
-  for (int32_t x = 0; x < u->n; x++) {
-    for (int32_t y = x + 1; y < u->n && n <= PLIM_PAIRS_MAX; y++) {
-      int64_t separation = plim_units_separation(u, x, y);
+  for (int32_t x = 0; x < units->n; x++) {
+    for (int32_t y = x + 1; y < units->n && n <= PLIM_PAIRS_MAX; y++) {
+      int64_t separation = plim_units_separation(units, x, y);
       if (separation == PLIM_NO_SEPARATION) continue;
-      if (out) out[n] = (pair){x, y, separation, plim_units_separation(u, y, x)};
+      if (out) out[n] = (pair){x, y, separation, plim_units_separation(units, y, x)};
       n++;
     }
   }
@@ -51,78 +51,78 @@ static int32_t count_pairs(const plim_units *u, pair *out) {
 
 plim_status plim_pairs_new(const plim_units *units, plim_pairs **out) {
   plim_context *ctx = units->ctx;
-  plim_pairs *p = NULL;
+  plim_pairs *pairs = NULL;
   plim_status status;
   int32_t n_pairs = count_pairs(units, NULL);
   *out = NULL;
   if (n_pairs > PLIM_PAIRS_MAX) return PLIM_OK;
   int64_t bytes_a_node = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *p, &p));
-  *p = (plim_pairs){.units = units, .n_pairs = n_pairs};
-  p->depths = n_pairs + 1 < pack_tuning.pairs.kept_bytes / bytes_a_node
-                  ? n_pairs + 1
-                  : (int32_t)(pack_tuning.pairs.kept_bytes / bytes_a_node);
-  PLIM_CHECK(plim_allocate(ctx, n_pairs, sizeof *p->pair, &p->pair));
-  PLIM_CHECK(plim_allocate(ctx, n_pairs, 1, &p->decided));
-  PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *p->range, &p->range));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)p->depths * units->n, sizeof *p->kept, &p->kept));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)p->depths * n_pairs, 1, &p->chosen));
-  (void)count_pairs(units, p->pair);
-  *out = p;
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *pairs, &pairs));
+  *pairs = (plim_pairs){.units = units, .n_pairs = n_pairs};
+  pairs->depths = n_pairs + 1 < pack_tuning.pairs.kept_bytes / bytes_a_node
+                      ? n_pairs + 1
+                      : (int32_t)(pack_tuning.pairs.kept_bytes / bytes_a_node);
+  PLIM_CHECK(plim_allocate(ctx, n_pairs, sizeof *pairs->pair, &pairs->pair));
+  PLIM_CHECK(plim_allocate(ctx, n_pairs, 1, &pairs->decided));
+  PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *pairs->range, &pairs->range));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)pairs->depths * units->n, sizeof *pairs->kept, &pairs->kept));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)pairs->depths * n_pairs, 1, &pairs->chosen));
+  (void)count_pairs(units, pairs->pair);
+  *out = pairs;
 done:
-  if (status != PLIM_OK) plim_pairs_free(p);
+  if (status != PLIM_OK) plim_pairs_free(pairs);
   return status;
 }
 
-void plim_pairs_free(plim_pairs *p) {
-  if (!p) return;
-  plim_context *ctx = p->units->ctx;
-  int32_t n = p->units->n;
-  plim_release(ctx, p->pair, p->n_pairs, sizeof *p->pair);
-  plim_release(ctx, p->decided, p->n_pairs, 1);
-  plim_release(ctx, p->range, n, sizeof *p->range);
-  plim_release(ctx, p->kept, (int64_t)p->depths * n, sizeof *p->kept);
-  plim_release(ctx, p->chosen, (int64_t)p->depths * p->n_pairs, 1);
-  plim_release(ctx, p, 1, sizeof *p);
+void plim_pairs_free(plim_pairs *pairs) {
+  if (!pairs) return;
+  plim_context *ctx = pairs->units->ctx;
+  int32_t n = pairs->units->n;
+  plim_release(ctx, pairs->pair, pairs->n_pairs, sizeof *pairs->pair);
+  plim_release(ctx, pairs->decided, pairs->n_pairs, 1);
+  plim_release(ctx, pairs->range, n, sizeof *pairs->range);
+  plim_release(ctx, pairs->kept, (int64_t)pairs->depths * n, sizeof *pairs->kept);
+  plim_release(ctx, pairs->chosen, (int64_t)pairs->depths * pairs->n_pairs, 1);
+  plim_release(ctx, pairs, 1, sizeof *pairs);
 }
 
 /* ---- ranges ---- */
 
-static int64_t aligned_down(const plim_units *u, int32_t box, int64_t offset) {
-  return offset < 0 ? -1 : offset / u->align[box] * u->align[box];
+static int64_t aligned_down(const plim_units *units, int32_t box, int64_t offset) {
+  return offset < 0 ? -1 : offset / units->align[box] * units->align[box];
 }
 
 /* `below` reaches so far over the bottom of `above`; returns whether a range changed. */
-static int narrow(plim_pairs *p, int32_t below, int32_t above, int64_t separation) {
-  range *b = &p->range[below], *a = &p->range[above];
+static int narrow(plim_pairs *pairs, int32_t below, int32_t above, int64_t separation) {
+  range *b = &pairs->range[below], *a = &pairs->range[above];
   int changed = 0;
   if (b->low + separation > a->low) {
-    a->low = plim_units_align(p->units, above, b->low + separation);
+    a->low = plim_units_align(pairs->units, above, b->low + separation);
     changed = 1;
   }
   if (a->high - separation < b->high) {
-    b->high = aligned_down(p->units, below, a->high - separation);
+    b->high = aligned_down(pairs->units, below, a->high - separation);
     changed = 1;
   }
   return changed;
 }
 
 /* Decide what can be one way only and narrow all ranges until nothing changes; 0: this branch fails. */
-static int propagate(plim_pairs *p) {
-  for (int changed = 1; changed && p->nodes < p->limits->nodes;) {
+static int propagate(plim_pairs *pairs) {
+  for (int changed = 1; changed && pairs->nodes < pairs->limits->nodes;) {
     changed = 0;
-    p->nodes++;
-    for (int32_t i = 0; i < p->n_pairs; i++) {
-      const pair *t = &p->pair[i];
-      const range *x = &p->range[t->first], *y = &p->range[t->second];
-      if (p->decided[i] == OPEN) {
+    pairs->nodes++;
+    for (int32_t i = 0; i < pairs->n_pairs; i++) {
+      const pair *t = &pairs->pair[i];
+      const range *x = &pairs->range[t->first], *y = &pairs->range[t->second];
+      if (pairs->decided[i] == OPEN) {
         int first = x->low + t->first_below <= y->high, second = y->low + t->second_below <= x->high;
         if (!first && !second) return 0;
         if (first && second) continue;
-        p->decided[i] = first ? FIRST_BELOW : SECOND_BELOW;
+        pairs->decided[i] = first ? FIRST_BELOW : SECOND_BELOW;
       }
-      changed |= p->decided[i] == FIRST_BELOW ? narrow(p, t->first, t->second, t->first_below)
-                                              : narrow(p, t->second, t->first, t->second_below);
+      changed |= pairs->decided[i] == FIRST_BELOW ? narrow(pairs, t->first, t->second, t->first_below)
+                                                  : narrow(pairs, t->second, t->first, t->second_below);
       if (x->low > x->high || y->low > y->high) return 0;
     }
   }
@@ -131,14 +131,14 @@ static int propagate(plim_pairs *p) {
 
 /* The open pair that leaves its boxes the least room, -1: all are decided. Pairs that the ranges decide alone stay
  * open until they matter. */
-static int32_t tightest(const plim_pairs *p) {
+static int32_t tightest(const plim_pairs *pairs) {
   int64_t least = INT64_MAX;
   int32_t found = -1;
-  for (int32_t i = 0; i < p->n_pairs; i++) {
-    if (p->decided[i] != OPEN) continue;
-    const pair *t = &p->pair[i];
-    int64_t room = p->range[t->second].high - p->range[t->first].low - t->first_below + p->range[t->first].high -
-                   p->range[t->second].low - t->second_below;
+  for (int32_t i = 0; i < pairs->n_pairs; i++) {
+    if (pairs->decided[i] != OPEN) continue;
+    const pair *t = &pairs->pair[i];
+    int64_t room = pairs->range[t->second].high - pairs->range[t->first].low - t->first_below +
+                   pairs->range[t->first].high - pairs->range[t->second].low - t->second_below;
     if (room >= least) continue;
     least = room;
     found = i;
@@ -146,76 +146,77 @@ static int32_t tightest(const plim_pairs *p) {
   return found;
 }
 
-static decision likelier(const plim_pairs *p, int32_t i) {
-  const pair *t = &p->pair[i];
-  int64_t first = p->range[t->second].high - p->range[t->first].low - t->first_below;
-  int64_t second = p->range[t->first].high - p->range[t->second].low - t->second_below;
+static decision likelier(const plim_pairs *pairs, int32_t i) {
+  const pair *t = &pairs->pair[i];
+  int64_t first = pairs->range[t->second].high - pairs->range[t->first].low - t->first_below;
+  int64_t second = pairs->range[t->first].high - pairs->range[t->second].low - t->second_below;
   return first >= second ? FIRST_BELOW : SECOND_BELOW;
 }
 
 /* ---- the search ---- */
 
-static int out_of_limits(const plim_pairs *p) {
-  return p->nodes >= p->limits->nodes || plim_effort_over(p->units->ctx, p->units->n) ||
-         (p->limits->deadline_ns < INT64_MAX && plim_now_ns() > p->limits->deadline_ns);
+static int out_of_limits(const plim_pairs *pairs) {
+  return pairs->nodes >= pairs->limits->nodes || plim_effort_over(pairs->units->ctx, pairs->units->n) ||
+         (pairs->limits->deadline_ns < INT64_MAX && plim_now_ns() > pairs->limits->deadline_ns);
 }
 
-static void keep(plim_pairs *p, int32_t depth) {
-  memcpy(p->kept + (int64_t)depth * p->units->n, p->range, (size_t)p->units->n * sizeof *p->range);
-  memcpy(p->chosen + (int64_t)depth * p->n_pairs, p->decided, (size_t)p->n_pairs);
+static void keep(plim_pairs *pairs, int32_t depth) {
+  memcpy(pairs->kept + (int64_t)depth * pairs->units->n, pairs->range, (size_t)pairs->units->n * sizeof *pairs->range);
+  memcpy(pairs->chosen + (int64_t)depth * pairs->n_pairs, pairs->decided, (size_t)pairs->n_pairs);
 }
 
-static void restore(plim_pairs *p, int32_t depth) {
-  memcpy(p->range, p->kept + (int64_t)depth * p->units->n, (size_t)p->units->n * sizeof *p->range);
-  memcpy(p->decided, p->chosen + (int64_t)depth * p->n_pairs, (size_t)p->n_pairs);
+static void restore(plim_pairs *pairs, int32_t depth) {
+  memcpy(pairs->range, pairs->kept + (int64_t)depth * pairs->units->n, (size_t)pairs->units->n * sizeof *pairs->range);
+  memcpy(pairs->decided, pairs->chosen + (int64_t)depth * pairs->n_pairs, (size_t)pairs->n_pairs);
 }
 
 /* Depth first. A depth keeps the node before its decision, with the second choice made when the first is tried. */
-static plim_pack_outcome search_pairs(plim_pairs *p) {
+static plim_pack_outcome search_pairs(plim_pairs *pairs) {
   int32_t depth = 0;
   for (;;) {
-    int holds = propagate(p);
-    if (out_of_limits(p)) return PLIM_PACK_LIMIT;
+    int holds = propagate(pairs);
+    if (out_of_limits(pairs)) return PLIM_PACK_LIMIT;
     if (holds) {
-      int32_t i = tightest(p);
+      int32_t i = tightest(pairs);
       if (i < 0) return PLIM_PACK_FOUND;
-      if (depth == p->depths) return PLIM_PACK_LIMIT;
-      decision first = likelier(p, i);
-      p->decided[i] = first == FIRST_BELOW ? SECOND_BELOW : FIRST_BELOW;
-      keep(p, depth++);
-      p->decided[i] = (unsigned char)first;
+      if (depth == pairs->depths) return PLIM_PACK_LIMIT;
+      decision first = likelier(pairs, i);
+      pairs->decided[i] = first == FIRST_BELOW ? SECOND_BELOW : FIRST_BELOW;
+      keep(pairs, depth++);
+      pairs->decided[i] = (unsigned char)first;
     } else if (depth > 0) {
-      restore(p, --depth);
+      restore(pairs, --depth);
     } else {
       return PLIM_PACK_IMPOSSIBLE;
     }
   }
 }
 
-static int are_twins(const plim_units *u, int32_t x, int32_t y) {
-  const plim_boxes *b = u->boxes;
-  const plim_box *s = &b->box[x], *t = &b->box[y];
-  int gaps = b->gap && (b->gap_first[x] < b->gap_first[x + 1] || b->gap_first[y] < b->gap_first[y + 1]);
-  return !gaps && s->begin == t->begin && s->end == t->end && u->size[x] == u->size[y] && u->align[x] == u->align[y] &&
-         s->fixed < 0 && t->fixed < 0;
+static int are_twins(const plim_units *units, int32_t x, int32_t y) {
+  const plim_boxes *boxes = units->boxes;
+  const plim_box *s = &boxes->box[x], *t = &boxes->box[y];
+  int gaps =
+      boxes->gap && (boxes->gap_first[x] < boxes->gap_first[x + 1] || boxes->gap_first[y] < boxes->gap_first[y + 1]);
+  return !gaps && s->begin == t->begin && s->end == t->end && units->size[x] == units->size[y] &&
+         units->align[x] == units->align[y] && s->fixed < 0 && t->fixed < 0;
 }
 
-plim_pack_outcome plim_pairs_run(plim_pairs *p, int64_t capacity, const plim_exact_limits *limits, int64_t *offset,
+plim_pack_outcome plim_pairs_run(plim_pairs *pairs, int64_t capacity, const plim_exact_limits *limits, int64_t *offset,
                                  int64_t *nodes) {
-  const plim_units *u = p->units;
-  p->nodes = 0;
-  p->limits = limits;
+  const plim_units *units = pairs->units;
+  pairs->nodes = 0;
+  pairs->limits = limits;
   plim_pack_outcome outcome = PLIM_PACK_FOUND;
-  for (int32_t x = 0; x < u->n; x++) {
-    int64_t top = aligned_down(u, x, capacity - u->size[x]), fixed = u->fixed[x];
-    p->range[x] = fixed < 0 ? (range){0, top} : (range){fixed, fixed};
-    if (p->range[x].low > top) outcome = PLIM_PACK_IMPOSSIBLE;
+  for (int32_t x = 0; x < units->n; x++) {
+    int64_t top = aligned_down(units, x, capacity - units->size[x]), fixed = units->fixed[x];
+    pairs->range[x] = fixed < 0 ? (range){0, top} : (range){fixed, fixed};
+    if (pairs->range[x].low > top) outcome = PLIM_PACK_IMPOSSIBLE;
   }
-  for (int32_t i = 0; i < p->n_pairs; i++) {
-    p->decided[i] = are_twins(u, p->pair[i].first, p->pair[i].second) ? FIRST_BELOW : OPEN;
+  for (int32_t i = 0; i < pairs->n_pairs; i++) {
+    pairs->decided[i] = are_twins(units, pairs->pair[i].first, pairs->pair[i].second) ? FIRST_BELOW : OPEN;
   }
-  if (outcome == PLIM_PACK_FOUND) outcome = search_pairs(p);
-  for (int32_t x = 0; x < u->n && outcome == PLIM_PACK_FOUND; x++) offset[x] = p->range[x].low;
-  *nodes = p->nodes;
+  if (outcome == PLIM_PACK_FOUND) outcome = search_pairs(pairs);
+  for (int32_t x = 0; x < units->n && outcome == PLIM_PACK_FOUND; x++) offset[x] = pairs->range[x].low;
+  *nodes = pairs->nodes;
   return outcome;
 }

@@ -14,21 +14,21 @@ static int32_t gaps_end(const plim_boxes *boxes, int32_t b) {
 }
 
 /* Continue to the window that begins at w->end; 0: the box has ended. */
-static int next_window(window_walk *w) {
-  const plim_boxes *boxes = w->boxes;
-  const plim_box *box = &boxes->box[w->box];
-  int32_t last = gaps_end(boxes, w->box);
-  if (w->end >= box->end) return 0;
-  w->begin = w->end;
-  if (w->next < last && boxes->gap[w->next].begin == w->begin) {
-    const plim_pack_gap *gap = &boxes->gap[w->next++];
-    w->end = gap->end;
-    w->low = gap->low;
-    w->high = gap->high;
+static int next_window(window_walk *walk) {
+  const plim_boxes *boxes = walk->boxes;
+  const plim_box *box = &boxes->box[walk->box];
+  int32_t last = gaps_end(boxes, walk->box);
+  if (walk->end >= box->end) return 0;
+  walk->begin = walk->end;
+  if (walk->next < last && boxes->gap[walk->next].begin == walk->begin) {
+    const plim_pack_gap *gap = &boxes->gap[walk->next++];
+    walk->end = gap->end;
+    walk->low = gap->low;
+    walk->high = gap->high;
   } else {
-    w->end = w->next < last ? boxes->gap[w->next].begin : box->end;
-    w->low = 0;
-    w->high = box->bytes;
+    walk->end = walk->next < last ? boxes->gap[walk->next].begin : box->end;
+    walk->low = 0;
+    walk->high = box->bytes;
   }
   return 1;
 }

@@ -4,22 +4,22 @@
  * exact search: it drops halves, quarters and so on down to single boxes, as long as the rest is proved not to fit. A
  * superset of a set that does not fit does not fit either. So after one pass over single boxes the set is irreducible,
  * if every question was answered. */
-#include "planner/pack/conflict.h"
+#include "planner/pack/solve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact.h"
+#include "planner/pack/packers.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
-typedef struct filter {
+typedef struct deletion_filter {
   plim_context *ctx;
   const plim_boxes *boxes;
   int64_t capacity, nodes;
   uint8_t *member; /* [n] */
-} filter;
+} deletion_filter;
 
 typedef struct sized {
   int64_t bytes;
@@ -33,117 +33,120 @@ static int larger_first(const void *a, const void *b) {
 }
 
 /* The largest boxes of a step, until they exceed the capacity: of plain boxes none could be left out. */
-static plim_status mark_step(filter *f, int64_t time, plim_conflict *out) {
+static plim_status mark_step(deletion_filter *filter, int64_t time, plim_conflict *out) {
   sized *alive = NULL;
   int32_t n = 0, used = 0;
   int64_t sum = 0;
-  PLIM_TRY(plim_allocate(f->ctx, f->boxes->n, sizeof *alive, &alive));
-  for (int32_t x = 0; x < f->boxes->n; x++) {
-    int64_t bytes = plim_boxes_bytes_at(f->boxes, x, time);
+  PLIM_TRY(plim_allocate(filter->ctx, filter->boxes->n, sizeof *alive, &alive));
+  for (int32_t x = 0; x < filter->boxes->n; x++) {
+    int64_t bytes = plim_boxes_bytes_at(filter->boxes, x, time);
     if (bytes > 0) alive[n++] = (sized){bytes, x};
   }
   qsort(alive, (size_t)n, sizeof *alive, larger_first);
-  for (; used < n && sum <= f->capacity; used++) {
-    f->member[alive[used].box] = 1;
+  for (; used < n && sum <= filter->capacity; used++) {
+    filter->member[alive[used].box] = 1;
     sum += alive[used].bytes;
   }
-  plim_release(f->ctx, alive, f->boxes->n, sizeof *alive);
+  plim_release(filter->ctx, alive, filter->boxes->n, sizeof *alive);
   *out = (plim_conflict){used, 1, 1, time};
   return PLIM_OK;
 }
 
 /* A deadline ends the questions, a cancel all of it. */
-static plim_status stopped(const filter *f) {
-  return plim_context_cancelled(f->ctx) ? plim_fail(f->ctx, PLIM_ECANCEL, "packing was cancelled") : PLIM_OK;
+static plim_status stopped(const deletion_filter *filter) {
+  return plim_context_cancelled(filter->ctx) ? plim_fail(filter->ctx, PLIM_ECANCEL, "packing was cancelled") : PLIM_OK;
 }
 
 /* Are the marked boxes proven not to fit? LIMIT when the nodes are spent or the effort is over. */
-static plim_status ask(filter *f, plim_pack_outcome *outcome) {
+static plim_status ask(deletion_filter *filter, plim_pack_outcome *outcome) {
   plim_selection chosen = {0};
   plim_units units = {0};
   plim_exact *exact = NULL;
   int64_t *offset = NULL;
   plim_status status;
   *outcome = PLIM_PACK_LIMIT;
-  if (plim_effort_over(f->ctx, f->boxes->n)) return stopped(f);
-  PLIM_CHECK(plim_selection_make(f->ctx, f->boxes, f->member, &chosen));
-  PLIM_CHECK(plim_units_make(f->ctx, &chosen.boxes, &units));
-  PLIM_CHECK(plim_allocate(f->ctx, units.n, sizeof *offset, &offset));
-  PLIM_CHECK(plim_exact_new(&units, f->nodes, &exact));
-  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && f->nodes > 0 && !plim_effort_over(f->ctx, 0); restart++) {
+  if (plim_effort_over(filter->ctx, filter->boxes->n)) return stopped(filter);
+  PLIM_CHECK(plim_selection_make(filter->ctx, filter->boxes, filter->member, &chosen));
+  PLIM_CHECK(plim_units_make(filter->ctx, &chosen.boxes, &units));
+  PLIM_CHECK(plim_allocate(filter->ctx, units.n, sizeof *offset, &offset));
+  PLIM_CHECK(plim_exact_new(&units, filter->nodes, &exact));
+  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && filter->nodes > 0 && !plim_effort_over(filter->ctx, 0);
+       restart++) {
     int64_t share = plim_exact_share(units.n, restart), used;
-    plim_exact_limits limits = {share < f->nodes ? share : f->nodes, INT64_MAX};
-    *outcome = plim_exact_run(exact, f->capacity / chosen.boxes.align, restart, &limits, offset, &used);
+    plim_exact_limits limits = {share < filter->nodes ? share : filter->nodes, INT64_MAX};
+    *outcome = plim_exact_run(exact, filter->capacity / chosen.boxes.align, restart, &limits, offset, &used);
     PLIM_CHECK(plim_exact_status(exact));
-    f->nodes -= used + 1;
+    filter->nodes -= used + 1;
   }
-  status = stopped(f);
+  status = stopped(filter);
 done:
   plim_exact_free(exact);
-  if (units.ctx) plim_release(f->ctx, offset, units.n, sizeof *offset);
+  if (units.ctx) plim_release(filter->ctx, offset, units.n, sizeof *offset);
   plim_units_free(&units);
   plim_selection_free(&chosen);
   return status;
 }
 
 /* Drop the members among the boxes [from, to) if the rest still does not fit. *kept: they are needed, or no answer. */
-static plim_status drop(filter *f, int32_t from, int32_t to, const uint8_t *all, plim_pack_outcome *outcome) {
-  memset(f->member + from, 0, (size_t)(to - from));
-  plim_status status = ask(f, outcome);
-  if (status != PLIM_OK || *outcome != PLIM_PACK_IMPOSSIBLE) memcpy(f->member + from, all + from, (size_t)(to - from));
+static plim_status drop(deletion_filter *filter, int32_t from, int32_t to, const uint8_t *all,
+                        plim_pack_outcome *outcome) {
+  memset(filter->member + from, 0, (size_t)(to - from));
+  plim_status status = ask(filter, outcome);
+  if (status != PLIM_OK || *outcome != PLIM_PACK_IMPOSSIBLE)
+    memcpy(filter->member + from, all + from, (size_t)(to - from));
   return status;
 }
 
 /* Of the marked boxes. */
-static plim_status filter_boxes(filter *f, uint8_t *before, plim_conflict *out) {
-  int32_t n = f->boxes->n, answered = 1;
+static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_conflict *out) {
+  int32_t n = filter->boxes->n, answered = 1;
   plim_pack_outcome outcome;
-  PLIM_TRY(ask(f, &outcome));
+  PLIM_TRY(ask(filter, &outcome));
   if (outcome != PLIM_PACK_IMPOSSIBLE) {
-    memset(f->member, 0, (size_t)n);
+    memset(filter->member, 0, (size_t)n);
     return PLIM_OK;
   }
   int32_t chunk = 1;
   while (chunk < n) chunk *= 2;
   for (chunk /= 2; chunk >= 1; chunk /= 2) {
     for (int32_t from = 0; from < n; from += chunk) {
-      if (plim_effort_over(f->ctx, n)) {
+      if (plim_effort_over(filter->ctx, n)) {
         answered = 0;
         break;
       }
       int32_t to = from + chunk < n ? from + chunk : n;
-      memcpy(before, f->member, (size_t)n);
+      memcpy(before, filter->member, (size_t)n);
       if (!memchr(before + from, 1, (size_t)(to - from))) continue;
-      PLIM_TRY(drop(f, from, to, before, &outcome));
+      PLIM_TRY(drop(filter, from, to, before, &outcome));
       if (chunk == 1 && outcome == PLIM_PACK_LIMIT) answered = 0;
     }
   }
   *out = (plim_conflict){.irreducible = answered};
-  for (int32_t x = 0; x < n; x++) out->n += f->member[x];
+  for (int32_t x = 0; x < n; x++) out->n += filter->member[x];
   return PLIM_OK;
 }
 
 /* Are the boxes such that those of one step fit when their sum does? */
-static int are_plain(const plim_units *u) {
-  int plain = u->plain;
-  for (int32_t x = 0; x < u->n; x++) plain &= u->fixed[x] < 0;
+static int are_plain(const plim_units *units) {
+  int plain = units->plain;
+  for (int32_t x = 0; x < units->n; x++) plain &= units->fixed[x] < 0;
   return plain;
 }
 
 /* Too much at one step; fewer of these boxes may do where they are not plain. */
-static plim_status explain_step(filter *f, const plim_units *units, uint8_t *before, plim_conflict *out) {
+static plim_status explain_step(deletion_filter *filter, const plim_units *units, uint8_t *before, plim_conflict *out) {
   plim_conflict fewer = {0};
-  PLIM_TRY(mark_step(f, units->peak_time, out));
+  PLIM_TRY(mark_step(filter, units->peak_time, out));
   if (are_plain(units)) return PLIM_OK;
   out->irreducible = 0;
   if (out->n > PLIM_EXACT_MAX_WITH_GAPS) return PLIM_OK;
-  PLIM_TRY(filter_boxes(f, before, &fewer));
+  PLIM_TRY(filter_boxes(filter, before, &fewer));
   if (fewer.n > 0 && fewer.n < out->n) {
     *out = fewer;
   } else if (fewer.n > 0) {
     out->irreducible = fewer.irreducible;
   } else { /* no nodes were left */
-    PLIM_TRY(mark_step(f, units->peak_time, out));
+    PLIM_TRY(mark_step(filter, units->peak_time, out));
     out->irreducible = 0;
   }
   return PLIM_OK;
@@ -151,7 +154,7 @@ static plim_status explain_step(filter *f, const plim_units *units, uint8_t *bef
 
 plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int64_t capacity, int64_t nodes,
                                 uint8_t *member, plim_conflict *out) {
-  filter f = {ctx, boxes, capacity, nodes, member};
+  deletion_filter filter = {ctx, boxes, capacity, nodes, member};
   plim_selection chosen = {0};
   plim_units units = {0};
   uint8_t *before = NULL;
@@ -162,10 +165,10 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &chosen));
   PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
   if (units.peak_units * chosen.boxes.align > capacity) {
-    status = explain_step(&f, &units, before, out);
+    status = explain_step(&filter, &units, before, out);
   } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
     for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;
-    status = filter_boxes(&f, before, out);
+    status = filter_boxes(&filter, before, out);
   }
 done:
   plim_units_free(&units);

@@ -40,20 +40,20 @@ typedef struct reader {
   int64_t bytes; /* of all buffers so far, with what alignments may add */
 } reader;
 
-static plim_status fail_field(const reader *r, const char *what, span field, const char *must) {
+static plim_status fail_field(const reader *input, const char *what, span field, const char *must) {
   int length = field.end - field.begin > 40 ? 40 : (int)(field.end - field.begin);
-  return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line %lld: %s \"%.*s\" %s", r->name, (long long)r->line, what,
-                   length, field.begin, must);
+  return plim_fail(input->buffers->ctx, PLIM_EDATA, "%s: line %lld: %s \"%.*s\" %s", input->name,
+                   (long long)input->line, what, length, field.begin, must);
 }
 
 /* The next line without its end; 0: nothing is left, or an empty line ends the file. */
-static int next_line(reader *r, span *line) {
-  if (r->rest.begin == r->rest.end) return 0;
-  char *end = memchr(r->rest.begin, '\n', (size_t)(r->rest.end - r->rest.begin));
-  line->begin = r->rest.begin;
-  line->end = end ? end : r->rest.end;
-  r->rest.begin = end ? end + 1 : r->rest.end;
-  r->line++;
+static int next_line(reader *input, span *line) {
+  if (input->rest.begin == input->rest.end) return 0;
+  char *end = memchr(input->rest.begin, '\n', (size_t)(input->rest.end - input->rest.begin));
+  line->begin = input->rest.begin;
+  line->end = end ? end : input->rest.end;
+  input->rest.begin = end ? end + 1 : input->rest.end;
+  input->line++;
   if (line->end > line->begin && line->end[-1] == '\r') line->end--;
   return line->end > line->begin;
 }
@@ -84,43 +84,43 @@ static int take_number(span *text, int64_t *out) {
   return x >= 0;
 }
 
-static plim_status read_number(const reader *r, column c, span field, int64_t low, int64_t high, int64_t *out) {
+static plim_status read_number(const reader *input, column c, span field, int64_t low, int64_t high, int64_t *out) {
   span text = field;
   if (!take_number(&text, out) || text.begin != text.end)
-    return fail_field(r, titles[c], field, "is not a whole number of 63 bits");
-  if (*out < low) return fail_field(r, titles[c], field, "is too small");
-  if (*out > high) return fail_field(r, titles[c], field, "is too large");
+    return fail_field(input, titles[c], field, "is not a whole number of 63 bits");
+  if (*out < low) return fail_field(input, titles[c], field, "is too small");
+  if (*out > high) return fail_field(input, titles[c], field, "is too large");
   return PLIM_OK;
 }
 
-static plim_status read_header(reader *r) {
+static plim_status read_header(reader *input) {
   span line, field;
-  for (int c = 0; c < COLUMNS; c++) r->field_of[c] = -1;
-  if (!next_line(r, &line)) {
-    return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size",
-                     r->name);
+  for (int c = 0; c < COLUMNS; c++) input->field_of[c] = -1;
+  if (!next_line(input, &line)) {
+    return plim_fail(input->buffers->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size",
+                     input->name);
   }
-  for (; take(&line, ',', &field); r->fields++) {
+  for (; take(&line, ',', &field); input->fields++) {
     size_t length = (size_t)(field.end - field.begin);
     for (int i = 0; i < NAMES; i++) {
       if (strlen(names[i].name) != length || memcmp(names[i].name, field.begin, length) != 0) continue;
-      if (r->field_of[names[i].column] >= 0) {
-        return fail_field(r, "column", field, "stands here for the second time, maybe under another name");
+      if (input->field_of[names[i].column] >= 0) {
+        return fail_field(input, "column", field, "stands here for the second time, maybe under another name");
       }
-      r->field_of[names[i].column] = r->fields;
-      r->inclusive |= names[i].inclusive;
+      input->field_of[names[i].column] = input->fields;
+      input->inclusive |= names[i].inclusive;
     }
   }
   for (int c = ID; c <= SIZE; c++) {
-    if (r->field_of[c] >= 0) continue;
-    return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line 1: column \"%s\" is missing", r->name, titles[c]);
+    if (input->field_of[c] >= 0) continue;
+    return plim_fail(input->buffers->ctx, PLIM_EDATA, "%s: line 1: column \"%s\" is missing", input->name, titles[c]);
   }
   return PLIM_OK;
 }
 
 /* lo-hi or lo-hi@low:high. */
-static plim_status read_gap(reader *r, span text, const plim_box *box) {
-  plim_buffer_list *list = r->buffers;
+static plim_status read_gap(reader *input, span text, const plim_box *box) {
+  plim_buffer_list *list = input->buffers;
   plim_pack_gap gap = {0, 0, 0, 0};
   const plim_pack_gap *before = list->n_gaps > list->gap_first[list->n] ? &list->gap[list->n_gaps - 1] : NULL;
   span at = text;
@@ -130,10 +130,10 @@ static plim_status read_gap(reader *r, span text, const plim_box *box) {
            take_number(&at, &gap.high) && at.begin == at.end && gap.low >= 0 && gap.low < gap.high &&
            gap.high <= box->bytes;
   }
-  if (!good) return fail_field(r, "gap", text, "is not LO-HI or LO-HI@LOW:HIGH with LOW < HIGH within the size");
-  if (gap.end < INT64_MAX) gap.end += r->inclusive;
+  if (!good) return fail_field(input, "gap", text, "is not LO-HI or LO-HI@LOW:HIGH with LOW < HIGH within the size");
+  if (gap.end < INT64_MAX) gap.end += input->inclusive;
   if (gap.begin >= gap.end || gap.begin < box->begin || gap.end > box->end || (before && gap.begin < before->end)) {
-    return fail_field(r, "gap", text,
+    return fail_field(input, "gap", text,
                       "is empty, outside its buffer, or begins before the gap in front of it has ended");
   }
   PLIM_TRY(plim_array_reserve(list->ctx, &list->gap, &list->room_gaps, list->n_gaps + 1, sizeof *list->gap));
@@ -141,75 +141,76 @@ static plim_status read_gap(reader *r, span text, const plim_box *box) {
   return PLIM_OK;
 }
 
-static plim_status read_gaps(reader *r, span field, const plim_box *box) {
+static plim_status read_gaps(reader *input, span field, const plim_box *box) {
   span part;
   while (take(&field, ' ', &part)) {
     if (part.begin == part.end) continue;
-    if (r->buffers->n_gaps == INT32_MAX) return fail_field(r, "gap", part, "is one too many");
-    PLIM_TRY(read_gap(r, part, box));
+    if (input->buffers->n_gaps == INT32_MAX) return fail_field(input, "gap", part, "is one too many");
+    PLIM_TRY(read_gap(input, part, box));
   }
   return PLIM_OK;
 }
 
-static plim_status read_id(reader *r, span field) {
+static plim_status read_id(reader *input, span field) {
   for (const char *c = field.begin; c < field.end; c++) {
-    if ((unsigned char)*c < 0x20 || *c == 0x7f) return fail_field(r, "id", field, "has a control character");
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) return fail_field(input, "id", field, "has a control character");
   }
-  if (field.begin == field.end) return fail_field(r, "id", field, "is empty");
-  r->buffers->id[r->buffers->n] = field.begin;
+  if (field.begin == field.end) return fail_field(input, "id", field, "is empty");
+  input->buffers->id[input->buffers->n] = field.begin;
   *field.end = 0; /* a comma, or what ends the line: read already */
   return PLIM_OK;
 }
 
 /* -1 or nothing: free. */
-static plim_status read_offset(const reader *r, span field, int64_t align, int64_t *out) {
+static plim_status read_offset(const reader *input, span field, int64_t align, int64_t *out) {
   *out = -1;
   if (field.begin == field.end) return PLIM_OK;
-  PLIM_TRY(read_number(r, OFFSET, field, -1, bytes_limit, out));
-  if (*out > 0 && *out % align != 0) return fail_field(r, "offset", field, "is no multiple of the alignment");
+  PLIM_TRY(read_number(input, OFFSET, field, -1, bytes_limit, out));
+  if (*out > 0 && *out % align != 0) return fail_field(input, "offset", field, "is no multiple of the alignment");
   return PLIM_OK;
 }
 
-static plim_status read_row(reader *r, const span *value) {
-  plim_buffer_list *list = r->buffers;
+static plim_status read_row(reader *input, const span *value) {
+  plim_buffer_list *list = input->buffers;
   plim_box *box = &list->box[list->n];
   int64_t *align = &list->align[list->n], *hint = &list->hint[list->n];
   *box = (plim_box){0, 0, 0, -1};
   *align = 1;
   *hint = -1;
-  PLIM_TRY(read_number(r, LOWER, value[LOWER], -time_limit, time_limit, &box->begin));
-  PLIM_TRY(read_number(r, UPPER, value[UPPER], -time_limit, time_limit, &box->end));
-  box->end += r->inclusive;
-  PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, bytes_limit, &box->bytes));
-  if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not after lower: the buffer has no step");
-  if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, bytes_limit, align));
-  r->bytes = plim_add_checked(r->bytes, box->bytes + *align - 1);
-  if (r->bytes < 0 || r->bytes >= bytes_limit) {
-    return fail_field(r, "size", value[SIZE], "makes the sum of all sizes and alignments reach 2^62");
+  PLIM_TRY(read_number(input, LOWER, value[LOWER], -time_limit, time_limit, &box->begin));
+  PLIM_TRY(read_number(input, UPPER, value[UPPER], -time_limit, time_limit, &box->end));
+  box->end += input->inclusive;
+  PLIM_TRY(read_number(input, SIZE, value[SIZE], 0, bytes_limit, &box->bytes));
+  if (box->begin >= box->end)
+    return fail_field(input, "upper", value[UPPER], "is not after lower: the buffer has no step");
+  if (value[ALIGNMENT].begin) PLIM_TRY(read_number(input, ALIGNMENT, value[ALIGNMENT], 1, bytes_limit, align));
+  input->bytes = plim_add_checked(input->bytes, box->bytes + *align - 1);
+  if (input->bytes < 0 || input->bytes >= bytes_limit) {
+    return fail_field(input, "size", value[SIZE], "makes the sum of all sizes and alignments reach 2^62");
   }
-  if (value[HINT].begin) PLIM_TRY(read_number(r, HINT, value[HINT], -1, bytes_limit, hint));
-  if (value[OFFSET].begin) PLIM_TRY(read_offset(r, value[OFFSET], *align, &box->fixed));
-  if (value[GAPS].begin) PLIM_TRY(read_gaps(r, value[GAPS], box));
-  PLIM_TRY(read_id(r, value[ID]));
+  if (value[HINT].begin) PLIM_TRY(read_number(input, HINT, value[HINT], -1, bytes_limit, hint));
+  if (value[OFFSET].begin) PLIM_TRY(read_offset(input, value[OFFSET], *align, &box->fixed));
+  if (value[GAPS].begin) PLIM_TRY(read_gaps(input, value[GAPS], box));
+  PLIM_TRY(read_id(input, value[ID]));
   list->gap_first[++list->n] = list->n_gaps;
   return PLIM_OK;
 }
 
-static plim_status read_rows(reader *r) {
+static plim_status read_rows(reader *input) {
   span line, field;
-  while (next_line(r, &line)) {
+  while (next_line(input, &line)) {
     span value[COLUMNS] = {{0}}, left = line;
     int32_t fields = 0;
     for (; take(&left, ',', &field); fields++) {
       for (int c = 0; c < COLUMNS; c++) {
-        if (r->field_of[c] == fields) value[c] = field;
+        if (input->field_of[c] == fields) value[c] = field;
       }
     }
-    if (fields != r->fields) {
-      return plim_fail(r->buffers->ctx, PLIM_EDATA, "%s: line %lld: %d fields, the header has %d", r->name,
-                       (long long)r->line, fields, r->fields);
+    if (fields != input->fields) {
+      return plim_fail(input->buffers->ctx, PLIM_EDATA, "%s: line %lld: %d fields, the header has %d", input->name,
+                       (long long)input->line, fields, input->fields);
     }
-    PLIM_TRY(read_row(r, value));
+    PLIM_TRY(read_row(input, value));
   }
   return PLIM_OK;
 }
@@ -230,8 +231,8 @@ static long long line_of(int32_t buffer) {
   return (long long)buffer + 2;
 }
 
-static plim_status check_ids(const reader *r) {
-  const plim_buffer_list *list = r->buffers;
+static plim_status check_ids(const reader *input) {
+  const plim_buffer_list *list = input->buffers;
   named *sorted = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_allocate(list->ctx, list->n, sizeof *sorted, &sorted));
@@ -239,15 +240,15 @@ static plim_status check_ids(const reader *r) {
   qsort(sorted, (size_t)list->n, sizeof *sorted, by_id);
   for (int32_t i = 1; i < list->n && status == PLIM_OK; i++) {
     if (strcmp(sorted[i - 1].id, sorted[i].id) != 0) continue;
-    status = plim_fail(list->ctx, PLIM_EDATA, "%s: line %lld: id \"%.40s\" is that of line %lld", r->name,
+    status = plim_fail(list->ctx, PLIM_EDATA, "%s: line %lld: id \"%.40s\" is that of line %lld", input->name,
                        line_of(sorted[i].buffer), sorted[i].id, line_of(sorted[i - 1].buffer));
   }
   plim_release(list->ctx, sorted, list->n, sizeof *sorted);
   return status;
 }
 
-static plim_status check_fixed(const reader *r) {
-  const plim_buffer_list *list = r->buffers;
+static plim_status check_fixed(const reader *input) {
+  const plim_buffer_list *list = input->buffers;
   plim_boxes boxes = plim_buffer_list_boxes(list, 1);
   int64_t *fixed = NULL;
   int32_t pair[2];
@@ -258,8 +259,8 @@ static plim_status check_fixed(const reader *r) {
   if (status != PLIM_OK || pair[0] < 0) return status;
   return plim_fail(list->ctx, PLIM_EDATA,
                    "%s: lines %lld and %lld: \"%.40s\" at %lld and \"%.40s\" at %lld overlap in time and space",
-                   r->name, line_of(pair[0]), line_of(pair[1]), list->id[pair[0]], (long long)list->box[pair[0]].fixed,
-                   list->id[pair[1]], (long long)list->box[pair[1]].fixed);
+                   input->name, line_of(pair[0]), line_of(pair[1]), list->id[pair[0]],
+                   (long long)list->box[pair[0]].fixed, list->id[pair[1]], (long long)list->box[pair[1]].fixed);
 }
 
 /* Room for a buffer a line. */
@@ -286,11 +287,11 @@ plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const ch
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *list, &list));
   list->ctx = ctx;
   PLIM_CHECK(allocate_list(list, text, bytes));
-  reader r = {.buffers = list, .name = name, .rest = {list->chars, list->chars + bytes}};
-  PLIM_CHECK(read_header(&r));
-  PLIM_CHECK(read_rows(&r));
-  PLIM_CHECK(check_ids(&r));
-  PLIM_CHECK(check_fixed(&r));
+  reader input = {.buffers = list, .name = name, .rest = {list->chars, list->chars + bytes}};
+  PLIM_CHECK(read_header(&input));
+  PLIM_CHECK(read_rows(&input));
+  PLIM_CHECK(check_ids(&input));
+  PLIM_CHECK(check_fixed(&input));
   *out = list;
 done:
   if (status != PLIM_OK) plim_buffer_list_free(list);

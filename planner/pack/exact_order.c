@@ -1,7 +1,7 @@
 /* The static order of a restart of exact search. Three orders take turns, since none suits every instance. Some rounds
  * multiply the keys by random factors. In every other round, boxes whose placement often failed at once come earlier.
  */
-#include "planner/pack/exact.h"
+#include "planner/pack/exact_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,54 +25,54 @@ static int by_keys(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-static void sort_boxes(plim_exact *e, const int *keys, double noise, double blame, uint64_t seed) {
+static void sort_boxes(plim_exact *exact, const int *keys, double noise, double blame, uint64_t seed) {
   plim_random random = {seed};
   int64_t worst = 1;
-  for (int32_t x = 0; x < e->n; x++) worst = e->blame[x] > worst ? e->blame[x] : worst;
-  for (int32_t x = 0; x < e->n; x++) {
-    const plim_box *box = &e->units->boxes->box[x];
+  for (int32_t x = 0; x < exact->n; x++) worst = exact->blame[x] > worst ? exact->blame[x] : worst;
+  for (int32_t x = 0; x < exact->n; x++) {
+    const plim_box *box = &exact->units->boxes->box[x];
     double length = (double)(box->end - box->begin);
-    double key[PLIM_KEYS] = {length, length * (double)e->units->size[x], e->total[x]};
+    double key[PLIM_KEYS] = {length, length * (double)exact->units->size[x], exact->total[x]};
     for (int k = 0; k < PLIM_KEYS && noise > 0; k++) key[k] *= 1 + noise * plim_random_unit(&random);
-    key[keys[0]] *= 1 + blame * (double)e->blame[x] / (double)worst;
-    e->order[x] = (plim_ranked){{key[keys[0]], key[keys[1]], key[keys[2]]}, x};
+    key[keys[0]] *= 1 + blame * (double)exact->blame[x] / (double)worst;
+    exact->order[x] = (plim_ranked){{key[keys[0]], key[keys[1]], key[keys[2]]}, x};
   }
-  qsort(e->order, (size_t)e->n, sizeof *e->order, by_keys);
+  qsort(exact->order, (size_t)exact->n, sizeof *exact->order, by_keys);
 }
 
 /* Number the boxes by e->order, and set what the search reads by number. */
-static void number_boxes(plim_exact *e) {
-  const plim_sections *s = &e->sections;
-  for (int32_t r = 0; r < e->n; r++) {
-    int32_t x = e->order[r].box, first = s->span_first[x], last = s->span_first[x + 1];
-    int64_t align = e->units->align[x]; /* a larger one leaves offset 0 alone, and so does this one */
-    e->number[x] = r;
-    e->shape[r] = (plim_pack_shape){.size = (int32_t)e->units->size[x],
-                                    .fixed = (int32_t)e->units->fixed[x],
-                                    .align = align < PLIM_EXACT_UNITS ? (int32_t)align : PLIM_EXACT_UNITS,
-                                    .section_floor = (int16_t)(e->units->size[x] >> e->shift),
-                                    .mask = e->mask + (int64_t)x * e->lanes};
+static void number_boxes(plim_exact *exact) {
+  const plim_sections *sections = &exact->sections;
+  for (int32_t r = 0; r < exact->n; r++) {
+    int32_t x = exact->order[r].box, first = sections->span_first[x], last = sections->span_first[x + 1];
+    int64_t align = exact->units->align[x]; /* a larger one leaves offset 0 alone, and so does this one */
+    exact->number[x] = r;
+    exact->shape[r] = (plim_pack_shape){.size = (int32_t)exact->units->size[x],
+                                        .fixed = (int32_t)exact->units->fixed[x],
+                                        .align = align < PLIM_EXACT_UNITS ? (int32_t)align : PLIM_EXACT_UNITS,
+                                        .section_floor = (int16_t)(exact->units->size[x] >> exact->shift),
+                                        .mask = exact->mask + (int64_t)x * exact->lanes};
     if (first == last) continue;
-    e->shape[r].first = s->span[first].first;
-    e->shape[r].last = s->span[last - 1].last;
+    exact->shape[r].first = sections->span[first].first;
+    exact->shape[r].last = sections->span[last - 1].last;
   }
-  memset(e->over, 0, (size_t)e->n * (size_t)e->words * sizeof *e->over);
-  for (int32_t x = 0; x < e->n; x++) {
-    uint64_t *row = &e->over[(int64_t)e->number[x] * e->words];
-    for (int32_t w = 0; w < e->words; w++) {
-      for (uint64_t bits = e->together[(int64_t)x * e->words + w]; bits; bits &= bits - 1) {
-        int32_t y = e->number[w * PLIM_WORD + plim_bits_lowest(bits)];
+  memset(exact->over, 0, (size_t)exact->n * (size_t)exact->words * sizeof *exact->over);
+  for (int32_t x = 0; x < exact->n; x++) {
+    uint64_t *row = &exact->over[(int64_t)exact->number[x] * exact->words];
+    for (int32_t w = 0; w < exact->words; w++) {
+      for (uint64_t bits = exact->together[(int64_t)x * exact->words + w]; bits; bits &= bits - 1) {
+        int32_t y = exact->number[w * PLIM_WORD + plim_bits_lowest(bits)];
         row[y / PLIM_WORD] |= (uint64_t)1 << (y % PLIM_WORD);
       }
     }
   }
 }
 
-void plim_exact_order(plim_exact *e, int32_t restart) {
+void plim_exact_order(plim_exact *exact, int32_t restart) {
   int32_t round = restart / ORDERS;
-  sort_boxes(e, orders[restart % ORDERS], pack_tuning.order.noise[round % PLIM_ORDER_NOISES],
+  sort_boxes(exact, orders[restart % ORDERS], pack_tuning.order.noise[round % PLIM_ORDER_NOISES],
              round % 2 ? pack_tuning.order.blame : 0, (uint64_t)restart);
-  number_boxes(e);
+  number_boxes(exact);
 }
 
 int64_t plim_exact_share(int32_t n, int32_t restart) {

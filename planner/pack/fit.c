@@ -42,10 +42,10 @@ struct plim_fit {
 
 /* ---- the list ---- */
 
-static void insert(plim_fit *f, int32_t b, int64_t offset) {
-  const plim_box *box = &f->units->boxes->box[b];
-  placed *list = f->list;
-  int32_t low = 0, high = f->n_list; /* after the last one at or below the offset */
+static void insert(plim_fit *fit, int32_t b, int64_t offset) {
+  const plim_box *box = &fit->units->boxes->box[b];
+  placed *list = fit->list;
+  int32_t low = 0, high = fit->n_list; /* after the last one at or below the offset */
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
     if (list[middle].offset <= offset) {
@@ -54,16 +54,16 @@ static void insert(plim_fit *f, int32_t b, int64_t offset) {
       high = middle;
     }
   }
-  memmove(&list[low + 1], &list[low], (size_t)(f->n_list++ - low) * sizeof *list);
-  list[low] = (placed){box->begin, box->end, offset, offset + f->units->size[b]};
+  memmove(&list[low + 1], &list[low], (size_t)(fit->n_list++ - low) * sizeof *list);
+  list[low] = (placed){box->begin, box->end, offset, offset + fit->units->size[b]};
 }
 
-static int64_t find_in_list(const plim_fit *f, int32_t b, int best_fit) {
-  const placed *list = f->list;
-  const plim_box *box = &f->units->boxes->box[b];
-  int64_t begin = box->begin, end = box->end, size = f->units->size[b];
+static int64_t find_in_list(const plim_fit *fit, int32_t b, int best_fit) {
+  const placed *list = fit->list;
+  const plim_box *box = &fit->units->boxes->box[b];
+  int64_t begin = box->begin, end = box->end, size = fit->units->size[b];
   int64_t top = 0, best = -1, best_slack = INT64_MAX;
-  for (int32_t k = 0; k < f->n_list; k++) {
+  for (int32_t k = 0; k < fit->n_list; k++) {
     if ((list[k].begin >= end) | (begin >= list[k].end)) continue;
     int64_t slack = list[k].offset - top - size;
     if (slack >= 0 && slack < best_slack) {
@@ -78,42 +78,42 @@ static int64_t find_in_list(const plim_fit *f, int32_t b, int best_fit) {
 
 /* ---- the tree ---- */
 
-static void plant(plim_fit *f, int32_t b) {
-  int64_t end = f->units->boxes->box[b].end;
-  for (int32_t node = f->leaves + f->place_of[b]; node > 0 && f->latest_end[node] < end; node /= 2) {
-    f->latest_end[node] = end;
+static void plant(plim_fit *fit, int32_t b) {
+  int64_t end = fit->units->boxes->box[b].end;
+  for (int32_t node = fit->leaves + fit->place_of[b]; node > 0 && fit->latest_end[node] < end; node /= 2) {
+    fit->latest_end[node] = end;
   }
 }
 
 /* The offsets that box y at `offset` bars from box b. Returns 0 where there are none. */
-static int bar(const plim_fit *f, int32_t b, int32_t y, int64_t offset, barrier *out) {
-  if (!f->units->boxes->gap) {
-    *out = (barrier){offset - f->units->size[b], offset + f->units->size[y]};
+static int bar(const plim_fit *fit, int32_t b, int32_t y, int64_t offset, barrier *out) {
+  if (!fit->units->boxes->gap) {
+    *out = (barrier){offset - fit->units->size[b], offset + fit->units->size[y]};
     return 1;
   }
-  int64_t under = plim_units_separation(f->units, b, y);
+  int64_t under = plim_units_separation(fit->units, b, y);
   if (under == PLIM_NO_SEPARATION) return 0;
-  *out = (barrier){offset - under, offset + plim_units_separation(f->units, y, b)};
+  *out = (barrier){offset - under, offset + plim_units_separation(fit->units, y, b)};
   return out->low < out->high;
 }
 
 /* List the ranges that placed boxes bar from box b. Returns their number. */
-static int32_t list_barriers(const plim_fit *f, int32_t b, const int64_t *offset) {
-  const plim_box *box = f->units->boxes->box;
+static int32_t list_barriers(const plim_fit *fit, int32_t b, const int64_t *offset) {
+  const plim_box *box = fit->units->boxes->box;
   int64_t begin = box[b].begin, end = box[b].end;
   int32_t stack[64], depth = 0, n = 0; /* one right sibling a node waits */
   stack[depth++] = 1;
   while (depth > 0) {
     int32_t node = stack[--depth];
-    if (f->latest_end[node] <= begin) continue;
-    if (node < f->leaves) {
+    if (fit->latest_end[node] <= begin) continue;
+    if (node < fit->leaves) {
       stack[depth++] = 2 * node + 1;
       stack[depth++] = 2 * node;
       continue;
     }
-    int32_t y = f->by_begin[node - f->leaves];
+    int32_t y = fit->by_begin[node - fit->leaves];
     if (box[y].begin >= end) break; /* and so do all that come later */
-    n += bar(f, b, y, offset[y], &f->barrier[n]);
+    n += bar(fit, b, y, offset[y], &fit->barrier[n]);
   }
   return n;
 }
@@ -144,66 +144,67 @@ static void sort_barriers(barrier *a, int32_t n) {
   if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
 }
 
-static int64_t find_in_tree(const plim_fit *f, int32_t b, int best_fit, const int64_t *offset) {
-  int32_t n = list_barriers(f, b, offset);
+static int64_t find_in_tree(const plim_fit *fit, int32_t b, int best_fit, const int64_t *offset) {
+  int32_t n = list_barriers(fit, b, offset);
   int64_t place = 0, best = -1, best_slack = INT64_MAX;
-  sort_barriers(f->barrier, n);
+  sort_barriers(fit->barrier, n);
   for (int32_t i = 0; i < n; i++) {
-    int64_t slack = f->barrier[i].low - place;
+    int64_t slack = fit->barrier[i].low - place;
     if (slack >= 0 && slack < best_slack) {
       if (!best_fit) return place;
       best = place;
       best_slack = slack;
     }
-    if (f->barrier[i].high > place) place = plim_units_align(f->units, b, f->barrier[i].high);
+    if (fit->barrier[i].high > place) place = plim_units_align(fit->units, b, fit->barrier[i].high);
   }
   return best >= 0 ? best : place;
 }
 
 /* ---- all boxes ---- */
 
-static void put(plim_fit *f, int32_t b, int64_t place, int64_t *offset) {
+static void put(plim_fit *fit, int32_t b, int64_t place, int64_t *offset) {
   offset[b] = place;
-  if (f->list) {
-    insert(f, b, place);
+  if (fit->list) {
+    insert(fit, b, place);
   } else {
-    plant(f, b);
+    plant(fit, b);
   }
 }
 
 /* Place the boxes whose hint is free and ends below the limit. Only the tree reads hints. */
-static void put_hinted(plim_fit *f, const int32_t *order, int64_t limit, int64_t *offset) {
-  const plim_units *u = f->units;
-  for (int32_t k = 0; k < u->n && !u->plain; k++) {
+static void put_hinted(plim_fit *fit, const int32_t *order, int64_t limit, int64_t *offset) {
+  const plim_units *units = fit->units;
+  for (int32_t k = 0; k < units->n && !units->plain; k++) {
     int32_t b = order[k];
-    int64_t hint = u->hint[b];
-    if (offset[b] >= 0 || hint < 0 || hint > limit - u->size[b]) continue;
-    int32_t n = list_barriers(f, b, offset);
+    int64_t hint = units->hint[b];
+    if (offset[b] >= 0 || hint < 0 || hint > limit - units->size[b]) continue;
+    int32_t n = list_barriers(fit, b, offset);
     int is_free = 1;
-    for (int32_t i = 0; i < n; i++) is_free &= hint <= f->barrier[i].low || hint >= f->barrier[i].high;
-    if (is_free) put(f, b, hint, offset);
+    for (int32_t i = 0; i < n; i++) is_free &= hint <= fit->barrier[i].low || hint >= fit->barrier[i].high;
+    if (is_free) put(fit, b, hint, offset);
   }
 }
 
-int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
+int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
                      int64_t *offset) {
-  const plim_units *u = f->units;
+  const plim_units *units = fit->units;
   int64_t packed_size = 0;
-  f->n_list = 0;
-  for (int32_t node = 0; !f->list && node < 2 * f->leaves; node++) f->latest_end[node] = INT64_MIN;
-  for (int32_t b = 0; b < u->n; b++) {
+  fit->n_list = 0;
+  for (int32_t node = 0; !fit->list && node < 2 * fit->leaves; node++) fit->latest_end[node] = INT64_MIN;
+  for (int32_t b = 0; b < units->n; b++) {
     offset[b] = -1;
-    if (u->fixed[b] >= 0) put(f, b, u->fixed[b], offset);
+    if (units->fixed[b] >= 0) put(fit, b, units->fixed[b], offset);
   }
-  put_hinted(f, order, hint_limit, offset);
-  for (int32_t k = 0; k < u->n; k++) {
+  put_hinted(fit, order, hint_limit, offset);
+  for (int32_t k = 0; k < units->n; k++) {
     int32_t b = order[k];
     if (offset[b] >= 0) continue;
-    if (plim_effort_over(u->ctx, f->list ? f->n_list : u->n / pack_tuning.fit.list_part) && may_stop) return INT64_MAX;
-    put(f, b, f->list ? find_in_list(f, b, best_fit) : find_in_tree(f, b, best_fit, offset), offset);
+    if (plim_effort_over(units->ctx, fit->list ? fit->n_list : units->n / pack_tuning.fit.list_part) && may_stop)
+      return INT64_MAX;
+    put(fit, b, fit->list ? find_in_list(fit, b, best_fit) : find_in_tree(fit, b, best_fit, offset), offset);
   }
-  for (int32_t b = 0; b < u->n; b++)
-    packed_size = offset[b] + u->size[b] > packed_size ? offset[b] + u->size[b] : packed_size;
+  for (int32_t b = 0; b < units->n; b++)
+    packed_size = offset[b] + units->size[b] > packed_size ? offset[b] + units->size[b] : packed_size;
   return packed_size;
 }
 
@@ -218,84 +219,84 @@ static int by_begin(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-static plim_status make_tree(plim_fit *f) {
-  const plim_units *u = f->units;
+static plim_status make_tree(plim_fit *fit) {
+  const plim_units *units = fit->units;
   begun *sorted = NULL;
-  f->leaves = 1;
-  while (f->leaves < f->n) f->leaves *= 2;
-  PLIM_TRY(plim_allocate(u->ctx, f->n, sizeof *f->by_begin, &f->by_begin));
-  PLIM_TRY(plim_allocate(u->ctx, f->n, sizeof *f->place_of, &f->place_of));
-  PLIM_TRY(plim_allocate(u->ctx, 2 * (int64_t)f->leaves, sizeof *f->latest_end, &f->latest_end));
-  PLIM_TRY(plim_allocate(u->ctx, 2 * (int64_t)f->n, sizeof *f->barrier, &f->barrier));
-  PLIM_TRY(plim_allocate(u->ctx, f->n, sizeof *sorted, &sorted));
-  for (int32_t b = 0; b < f->n; b++) sorted[b] = (begun){u->boxes->box[b].begin, b};
-  qsort(sorted, (size_t)f->n, sizeof *sorted, by_begin);
-  for (int32_t i = 0; i < f->n; i++) {
-    f->by_begin[i] = sorted[i].box;
-    f->place_of[sorted[i].box] = i;
+  fit->leaves = 1;
+  while (fit->leaves < fit->n) fit->leaves *= 2;
+  PLIM_TRY(plim_allocate(units->ctx, fit->n, sizeof *fit->by_begin, &fit->by_begin));
+  PLIM_TRY(plim_allocate(units->ctx, fit->n, sizeof *fit->place_of, &fit->place_of));
+  PLIM_TRY(plim_allocate(units->ctx, 2 * (int64_t)fit->leaves, sizeof *fit->latest_end, &fit->latest_end));
+  PLIM_TRY(plim_allocate(units->ctx, 2 * (int64_t)fit->n, sizeof *fit->barrier, &fit->barrier));
+  PLIM_TRY(plim_allocate(units->ctx, fit->n, sizeof *sorted, &sorted));
+  for (int32_t b = 0; b < fit->n; b++) sorted[b] = (begun){units->boxes->box[b].begin, b};
+  qsort(sorted, (size_t)fit->n, sizeof *sorted, by_begin);
+  for (int32_t i = 0; i < fit->n; i++) {
+    fit->by_begin[i] = sorted[i].box;
+    fit->place_of[sorted[i].box] = i;
   }
-  plim_release(u->ctx, sorted, f->n, sizeof *sorted);
+  plim_release(units->ctx, sorted, fit->n, sizeof *sorted);
   return PLIM_OK;
 }
 
 /* Pairs of boxes that overlap in time. */
-static plim_status count_pairs(const plim_units *u, int64_t *pairs) {
+static plim_status count_pairs(const plim_units *units, int64_t *pairs) {
   int64_t *begin = NULL, *end = NULL;
   plim_status status;
   *pairs = 0;
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *begin, &begin));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *end, &end));
-  for (int32_t b = 0; b < u->n; b++) {
-    begin[b] = u->boxes->box[b].begin;
-    end[b] = u->boxes->box[b].end;
+  PLIM_CHECK(plim_allocate(units->ctx, units->n, sizeof *begin, &begin));
+  PLIM_CHECK(plim_allocate(units->ctx, units->n, sizeof *end, &end));
+  for (int32_t b = 0; b < units->n; b++) {
+    begin[b] = units->boxes->box[b].begin;
+    end[b] = units->boxes->box[b].end;
   }
-  plim_integers_sort(begin, u->n);
-  plim_integers_sort(end, u->n);
-  for (int32_t i = 0, ended = 0; i < u->n; i++) {
+  plim_integers_sort(begin, units->n);
+  plim_integers_sort(end, units->n);
+  for (int32_t i = 0, ended = 0; i < units->n; i++) {
     while (end[ended] <= begin[i]) ended++;
     *pairs += i - ended;
   }
 done:
-  plim_release(u->ctx, begin, u->n, sizeof *begin);
-  plim_release(u->ctx, end, u->n, sizeof *end);
+  plim_release(units->ctx, begin, units->n, sizeof *begin);
+  plim_release(units->ctx, end, units->n, sizeof *end);
   return status;
 }
 
-static plim_status wants_list(const plim_units *u, int32_t *yes) {
+static plim_status wants_list(const plim_units *units, int32_t *yes) {
   int64_t pairs;
-  *yes = u->plain && u->n <= pack_tuning.fit.list_boxes;
-  if (*yes || !u->plain) return PLIM_OK;
-  PLIM_TRY(count_pairs(u, &pairs));
-  *yes = pairs > (int64_t)u->n * u->n / 2 / pack_tuning.fit.list_scan;
+  *yes = units->plain && units->n <= pack_tuning.fit.list_boxes;
+  if (*yes || !units->plain) return PLIM_OK;
+  PLIM_TRY(count_pairs(units, &pairs));
+  *yes = pairs > (int64_t)units->n * units->n / 2 / pack_tuning.fit.list_scan;
   return PLIM_OK;
 }
 
 plim_status plim_fit_new(const plim_units *units, plim_fit **out) {
-  plim_fit *f = NULL;
+  plim_fit *fit = NULL;
   plim_status status;
   int list;
-  PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *f, &f));
-  f->units = units;
-  f->n = units->n;
+  PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *fit, &fit));
+  fit->units = units;
+  fit->n = units->n;
   PLIM_CHECK(wants_list(units, &list));
   if (list) {
-    PLIM_CHECK(plim_allocate(units->ctx, f->n, sizeof *f->list, &f->list));
+    PLIM_CHECK(plim_allocate(units->ctx, fit->n, sizeof *fit->list, &fit->list));
   } else {
-    PLIM_CHECK(make_tree(f));
+    PLIM_CHECK(make_tree(fit));
   }
-  *out = f;
+  *out = fit;
 done:
-  if (status != PLIM_OK) plim_fit_free(f);
+  if (status != PLIM_OK) plim_fit_free(fit);
   return status;
 }
 
-void plim_fit_free(plim_fit *f) {
-  if (!f) return;
-  plim_context *ctx = f->units->ctx;
-  plim_release(ctx, f->list, f->n, sizeof *f->list);
-  plim_release(ctx, f->by_begin, f->n, sizeof *f->by_begin);
-  plim_release(ctx, f->place_of, f->n, sizeof *f->place_of);
-  plim_release(ctx, f->latest_end, 2 * (int64_t)f->leaves, sizeof *f->latest_end);
-  plim_release(ctx, f->barrier, 2 * (int64_t)f->n, sizeof *f->barrier);
-  plim_release(ctx, f, 1, sizeof *f);
+void plim_fit_free(plim_fit *fit) {
+  if (!fit) return;
+  plim_context *ctx = fit->units->ctx;
+  plim_release(ctx, fit->list, fit->n, sizeof *fit->list);
+  plim_release(ctx, fit->by_begin, fit->n, sizeof *fit->by_begin);
+  plim_release(ctx, fit->place_of, fit->n, sizeof *fit->place_of);
+  plim_release(ctx, fit->latest_end, 2 * (int64_t)fit->leaves, sizeof *fit->latest_end);
+  plim_release(ctx, fit->barrier, 2 * (int64_t)fit->n, sizeof *fit->barrier);
+  plim_release(ctx, fit, 1, sizeof *fit);
 }

@@ -7,43 +7,43 @@
  * 3, 5 and 0, 5, 10. A box that spans the border and has the low 1 rises to 5, the next sum on both sides. */
 #include <string.h>
 
-#include "planner/pack/niche.h"
+#include "planner/pack/niche_internal.h"
 
 enum { MAX_SUMS = 64 };
 
 typedef plim_niche_waiting_box waiting_box;
 typedef plim_niche_shape shape;
-typedef plim_niche_frame frame;
 
 /* The borders after sections [first, last), which are those of the touched sections. */
-static plim_span borders_of(const plim_niche *e, const frame *f) {
-  return (plim_span){f->touched.first > 0 ? f->touched.first - 1 : 0,
-                     f->touched.last < e->m ? f->touched.last : e->m - 1};
+static plim_span borders_of(const plim_niche *niche, const plim_niche_frame *frame) {
+  return (plim_span){frame->touched.first > 0 ? frame->touched.first - 1 : 0,
+                     frame->touched.last < niche->m ? frame->touched.last : niche->m - 1};
 }
 
-static void list_borders(plim_niche *e, const frame *f, plim_span at) {
-  for (int32_t s = at.first; s < at.last; s++) e->node.ending[s] = e->node.beginning[s] = -1;
-  for (int32_t i = f->n_waiting - 1; i >= 0; i--) {
-    const shape *b = &e->shape[f->waiting[i].box];
+static void list_borders(plim_niche *niche, const plim_niche_frame *frame, plim_span at) {
+  for (int32_t s = at.first; s < at.last; s++) niche->node.ending[s] = niche->node.beginning[s] = -1;
+  for (int32_t i = frame->n_waiting - 1; i >= 0; i--) {
+    const shape *b = &niche->shape[frame->waiting[i].box];
     int32_t from = b->first > at.first ? b->first : at.first, to = b->last - 1 < at.last ? b->last - 1 : at.last;
-    for (int32_t s = from; s < to; s++) e->node.span_low[s] = f->waiting[i].low;
+    for (int32_t s = from; s < to; s++) niche->node.span_low[s] = frame->waiting[i].low;
     if (at.first < b->last && b->last <= at.last) {
-      e->node.next_ending[i] = e->node.ending[b->last - 1];
-      e->node.ending[b->last - 1] = i;
+      niche->node.next_ending[i] = niche->node.ending[b->last - 1];
+      niche->node.ending[b->last - 1] = i;
     }
     if (at.first < b->first && b->first <= at.last) {
-      e->node.next_beginning[i] = e->node.beginning[b->first - 1];
-      e->node.beginning[b->first - 1] = i;
+      niche->node.next_beginning[i] = niche->node.beginning[b->first - 1];
+      niche->node.beginning[b->first - 1] = i;
     }
   }
 }
 
 /* The distinct sums of sizes of listed boxes, in ascending order; 0: more than MAX_SUMS. */
-static int32_t list_sums(const plim_niche *e, const frame *f, int32_t at, const int32_t *next, int32_t *sum) {
+static int32_t list_sums(const plim_niche *niche, const plim_niche_frame *frame, int32_t at, const int32_t *next,
+                         int32_t *sum) {
   int32_t n = 1, merged[2 * MAX_SUMS];
   sum[0] = 0;
   for (; at >= 0; at = next[at]) {
-    int32_t size = e->shape[f->waiting[at].box].size, n_merged = 0;
+    int32_t size = niche->shape[frame->waiting[at].box].size, n_merged = 0;
     for (int32_t i = 0, k = 0; k < n;) {
       int32_t least = i < n && sum[i] < sum[k] + size ? sum[i] : sum[k] + size;
       i += i < n && sum[i] == least;
@@ -68,50 +68,52 @@ static int32_t next_reached(const int32_t *sum, int32_t n, int32_t slack, int32_
 /* The lowest box that spans the border after section s lies at one offset on both sides. Below it lie only boxes that
  * end there, on the other side only boxes that begin there, and on each side at most the slack stays empty. The least
  * such offset; PLIM_NICHE_WALL: there is none. */
-static int32_t least_match(const plim_niche *e, const frame *f, int32_t s) {
-  int32_t low = e->node.span_low[s], sum[MAX_SUMS], sum_after[MAX_SUMS];
-  if (low - e->node.floor[s] <= e->node.slack[s] && low - e->node.floor[s + 1] <= e->node.slack[s + 1]) return low;
-  int32_t n = list_sums(e, f, e->node.ending[s], e->node.next_ending, sum);
-  int32_t n_after = list_sums(e, f, e->node.beginning[s], e->node.next_beginning, sum_after);
+static int32_t least_match(const plim_niche *niche, const plim_niche_frame *frame, int32_t s) {
+  int32_t low = niche->node.span_low[s], sum[MAX_SUMS], sum_after[MAX_SUMS];
+  if (low - niche->node.floor[s] <= niche->node.slack[s] && low - niche->node.floor[s + 1] <= niche->node.slack[s + 1])
+    return low;
+  int32_t n = list_sums(niche, frame, niche->node.ending[s], niche->node.next_ending, sum);
+  int32_t n_after = list_sums(niche, frame, niche->node.beginning[s], niche->node.next_beginning, sum_after);
   if (n == 0 || n_after == 0) return low;
   for (int changed = 1; changed && low < PLIM_NICHE_WALL;) {
-    int32_t from = low, above = low - e->node.floor[s];
-    low = next_reached(sum, n, e->node.slack[s], above);
+    int32_t from = low, above = low - niche->node.floor[s];
+    low = next_reached(sum, n, niche->node.slack[s], above);
     if (low < PLIM_NICHE_WALL)
-      low = next_reached(sum_after, n_after, e->node.slack[s + 1], low + e->node.floor[s] - e->node.floor[s + 1]);
-    if (low < PLIM_NICHE_WALL) low += e->node.floor[s + 1];
+      low = next_reached(sum_after, n_after, niche->node.slack[s + 1],
+                         low + niche->node.floor[s] - niche->node.floor[s + 1]);
+    if (low < PLIM_NICHE_WALL) low += niche->node.floor[s + 1];
     changed = low != from;
   }
   return low;
 }
 
 /* Put the boxes in order of `low` again. */
-static void sort_boxes(frame *f) {
-  for (int32_t i = 1; i < f->n_waiting; i++) {
-    waiting_box it = f->waiting[i];
+static void sort_boxes(plim_niche_frame *frame) {
+  for (int32_t i = 1; i < frame->n_waiting; i++) {
+    waiting_box it = frame->waiting[i];
     int32_t at = i;
-    for (; at > 0 && f->waiting[at - 1].low > it.low; at--) f->waiting[at] = f->waiting[at - 1];
-    f->waiting[at] = it;
+    for (; at > 0 && frame->waiting[at - 1].low > it.low; at--) frame->waiting[at] = frame->waiting[at - 1];
+    frame->waiting[at] = it;
   }
 }
 
 /* Raise boxes that span a border to where it can be matched. Returns how many were raised; -1: some border, then in the
  * node's reason, cannot be matched. */
-int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
+int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *frame) {
   int32_t n = 0;
-  plim_span at = borders_of(e, f), touched = {e->m, 0};
-  list_borders(e, f, at);
+  plim_span at = borders_of(niche, frame), touched = {niche->m, 0};
+  list_borders(niche, frame, at);
   for (int32_t s = at.first; s < at.last; s++) {
-    if (e->node.crossing[s] == 0) continue;
-    int32_t low = least_match(e, f, s);
-    if (low == e->node.span_low[s]) continue;
-    plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s);
-    plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s + 1);
-    e->weight[s] += low == PLIM_NICHE_WALL;
+    if (niche->node.crossing[s] == 0) continue;
+    int32_t low = least_match(niche, frame, s);
+    if (low == niche->node.span_low[s]) continue;
+    plim_niche_add_section(low == PLIM_NICHE_WALL ? frame->reason : frame->raised, s);
+    plim_niche_add_section(low == PLIM_NICHE_WALL ? frame->reason : frame->raised, s + 1);
+    niche->weight[s] += low == PLIM_NICHE_WALL;
     if (low == PLIM_NICHE_WALL) return -1;
-    for (int32_t i = 0; i < f->n_waiting; i++) {
-      waiting_box *it = &f->waiting[i];
-      const shape *b = &e->shape[it->box];
+    for (int32_t i = 0; i < frame->n_waiting; i++) {
+      waiting_box *it = &frame->waiting[i];
+      const shape *b = &niche->shape[it->box];
       if (b->first > s || b->last <= s + 1 || it->low >= low) continue;
       it->low = low;
       it->is_raised = 1;
@@ -119,7 +121,7 @@ int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
       n++;
     }
   }
-  f->touched = touched;
-  if (n > 0) sort_boxes(f);
+  frame->touched = touched;
+  if (n > 0) sort_boxes(frame);
   return n;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/pack/niche.h"
+#include "planner/pack/niche_internal.h"
 #include "planner/pack/pack_tuning.h"
 #include "runtime/base/random.h"
 
@@ -13,19 +13,19 @@ enum { KEYS = 4 };
 typedef plim_niche_shape shape;
 
 /* What a restart tries; the first ones take turns without noise. */
-typedef struct trial {
+typedef struct restart_trial {
   plim_niche_policy policy;
   int32_t key, stacked, following; /* percent of compounds that are made where they can be */
   double noise;
   double waste, spare; /* of a loose compound, what may stay empty; of the slack of a section, what they may take */
-} trial;
+} restart_trial;
 
-static trial draw(int32_t restart, plim_random *random) {
+static restart_trial draw(int32_t restart, plim_random *random) {
   static const int32_t percent[][2] = {{0, 0}, {100, 0}, {100, 100}, {50, 50}};
   enum { ROWS = sizeof percent / sizeof *percent };
   int32_t row = restart == 0 ? 0 : plim_random_below(random, ROWS);
   int loosely = restart > 0 && plim_random_percent(random, 50);
-  return (trial){
+  return (restart_trial){
       .policy = (plim_niche_policy)(restart % PLIM_POLICIES),
       .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
       .waste = loosely ? pack_tuning.niche.waste * plim_random_unit(random) : 0,
@@ -35,11 +35,11 @@ static trial draw(int32_t restart, plim_random *random) {
       .noise = restart < pack_tuning.niche.quiet_restarts ? 0 : pack_tuning.niche.noise * plim_random_unit(random)};
 }
 
-static void set_keys(plim_niche *e, const trial *t, plim_random *random) {
-  for (int32_t x = 0; x < e->n; x++) {
-    double length = (double)(e->shape[x].last - e->shape[x].first), size = (double)e->shape[x].size;
+static void set_keys(plim_niche *niche, const restart_trial *trial, plim_random *random) {
+  for (int32_t x = 0; x < niche->n; x++) {
+    double length = (double)(niche->shape[x].last - niche->shape[x].first), size = (double)niche->shape[x].size;
     const double key[KEYS] = {length * size, length, size, length * length * size};
-    e->key[x] = key[t->key] * (1 + t->noise * plim_random_unit(random));
+    niche->key[x] = key[trial->key] * (1 + trial->noise * plim_random_unit(random));
   }
 }
 
@@ -48,31 +48,31 @@ static double extent(const shape *b) {
 }
 
 /* Put what compound `from` has into compound `to`, `up` units above its bottom. */
-static void join(plim_niche *e, int32_t to, int32_t from, int32_t up) {
-  for (int32_t x = 0; x < e->n; x++) {
-    if (e->owner[x] != from) continue;
-    e->owner[x] = to;
-    e->up[x] += up;
+static void join(plim_niche *niche, int32_t to, int32_t from, int32_t up) {
+  for (int32_t x = 0; x < niche->n; x++) {
+    if (niche->owner[x] != from) continue;
+    niche->owner[x] = to;
+    niche->up[x] += up;
   }
-  e->shape[from].size = 0;
+  niche->shape[from].size = 0;
 }
 
 /* Join two compounds if they can be and chance allows it. */
-static int join_pair(plim_niche *e, int32_t x, int32_t y, const trial *t, plim_random *random) {
-  shape *a = &e->shape[x];
-  const shape *b = &e->shape[y];
+static int join_pair(plim_niche *niche, int32_t x, int32_t y, const restart_trial *trial, plim_random *random) {
+  shape *a = &niche->shape[x];
+  const shape *b = &niche->shape[y];
   int32_t up = 0;
   if (x == y || b->size == 0) return 0;
-  if (a->first == b->first && a->last == b->last && a->size <= e->capacity - b->size &&
-      plim_random_percent(random, t->stacked)) {
+  if (a->first == b->first && a->last == b->last && a->size <= niche->capacity - b->size &&
+      plim_random_percent(random, trial->stacked)) {
     up = a->size;
     a->size += b->size;
-  } else if (a->last == b->first && a->size == b->size && plim_random_percent(random, t->following)) {
+  } else if (a->last == b->first && a->size == b->size && plim_random_percent(random, trial->following)) {
     a->last = b->last;
   } else {
     return 0;
   }
-  join(e, x, y, up);
+  join(niche, x, y, up);
   return 1;
 }
 
@@ -82,9 +82,9 @@ static int32_t size_at(const shape *b, int32_t s) {
 
 /* Join two compounds if little stays empty in the new one, and in no section more than may stay empty. Those that
  * overlap in time are stacked; of others the size is the larger. */
-static int join_loosely(plim_niche *e, int32_t x, int32_t y, double waste) {
-  shape *a = &e->shape[x];
-  const shape b = e->shape[y];
+static int join_loosely(plim_niche *niche, int32_t x, int32_t y, double waste) {
+  shape *a = &niche->shape[x];
+  const shape b = niche->shape[y];
   if (x == y || b.size == 0) return 0;
   int stacked = a->first < b.last && b.first < a->last;
   shape both = {a->first < b.first ? a->first : b.first, a->last > b.last ? a->last : b.last,
@@ -92,29 +92,29 @@ static int join_loosely(plim_niche *e, int32_t x, int32_t y, double waste) {
                 : a->size > b.size ? a->size
                                    : b.size};
   double whole = extent(&both);
-  if (both.size > e->capacity || whole - extent(a) - extent(&b) > waste * whole) return 0;
+  if (both.size > niche->capacity || whole - extent(a) - extent(&b) > waste * whole) return 0;
   for (int32_t s = both.first; s < both.last; s++) {
-    if (both.size - size_at(a, s) - size_at(&b, s) > e->spare[s]) return 0;
+    if (both.size - size_at(a, s) - size_at(&b, s) > niche->spare[s]) return 0;
   }
-  for (int32_t s = both.first; s < both.last; s++) e->spare[s] -= both.size - size_at(a, s) - size_at(&b, s);
-  join(e, x, y, stacked ? a->size : 0);
+  for (int32_t s = both.first; s < both.last; s++) niche->spare[s] -= both.size - size_at(a, s) - size_at(&b, s);
+  join(niche, x, y, stacked ? a->size : 0);
   *a = both;
   return 1;
 }
 
-static void make_loose_compounds(plim_niche *e, const trial *t, plim_random *random) {
-  for (int32_t s = 0; s < e->m; s++) e->spare[s] = e->capacity;
-  for (int32_t x = 0; x < e->n; x++) {
-    for (int32_t s = e->shape[x].first; s < e->shape[x].last; s++) e->spare[s] -= e->shape[x].size;
+static void make_loose_compounds(plim_niche *niche, const restart_trial *trial, plim_random *random) {
+  for (int32_t s = 0; s < niche->m; s++) niche->spare[s] = niche->capacity;
+  for (int32_t x = 0; x < niche->n; x++) {
+    for (int32_t s = niche->shape[x].first; s < niche->shape[x].last; s++) niche->spare[s] -= niche->shape[x].size;
   }
-  for (int32_t s = 0; s < e->m; s++) e->spare[s] = (int32_t)(e->spare[s] * t->spare);
-  for (double waste = t->waste / 4; waste > 0 && waste <= t->waste; waste *= 2) {
+  for (int32_t s = 0; s < niche->m; s++) niche->spare[s] = (int32_t)(niche->spare[s] * trial->spare);
+  for (double waste = trial->waste / 4; waste > 0 && waste <= trial->waste; waste *= 2) {
     for (int changed = 1; changed;) {
       changed = 0;
-      for (int32_t x = 0; x < e->n; x++) {
-        int32_t start = plim_random_below(random, e->n);
-        for (int32_t k = 0; k < e->n && e->shape[x].size > 0; k++) {
-          changed |= join_loosely(e, x, (start + k) % e->n, waste);
+      for (int32_t x = 0; x < niche->n; x++) {
+        int32_t start = plim_random_below(random, niche->n);
+        for (int32_t k = 0; k < niche->n && niche->shape[x].size > 0; k++) {
+          changed |= join_loosely(niche, x, (start + k) % niche->n, waste);
         }
       }
     }
@@ -122,72 +122,74 @@ static void make_loose_compounds(plim_niche *e, const trial *t, plim_random *ran
 }
 
 /* A compound of each box, then compounds of compounds, until nothing changes. By chance they are made in one pass. */
-static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
-  for (int32_t x = 0; x < e->n; x++) {
-    const plim_span *span = &e->sections.span[e->sections.span_first[x]];
-    e->shape[x] = (shape){span->first, span->last, (int32_t)e->units->size[x]};
-    e->owner[x] = x;
-    e->up[x] = 0;
+static void make_compounds(plim_niche *niche, const restart_trial *trial, plim_random *random) {
+  for (int32_t x = 0; x < niche->n; x++) {
+    const plim_span *span = &niche->sections.span[niche->sections.span_first[x]];
+    niche->shape[x] = (shape){span->first, span->last, (int32_t)niche->units->size[x]};
+    niche->owner[x] = x;
+    niche->up[x] = 0;
   }
-  for (int changed = t->stacked > 0; changed;) {
+  for (int changed = trial->stacked > 0; changed;) {
     changed = 0;
-    for (int32_t x = 0; x < e->n; x++) {
-      int32_t start = plim_random_below(random, e->n);
-      for (int32_t k = 0; k < e->n && e->shape[x].size > 0; k++) {
-        changed |= join_pair(e, x, (start + k) % e->n, t, random);
+    for (int32_t x = 0; x < niche->n; x++) {
+      int32_t start = plim_random_below(random, niche->n);
+      for (int32_t k = 0; k < niche->n && niche->shape[x].size > 0; k++) {
+        changed |= join_pair(niche, x, (start + k) % niche->n, trial, random);
       }
     }
-    changed = changed && t->stacked == 100;
+    changed = changed && trial->stacked == 100;
   }
-  make_loose_compounds(e, t, random);
-  for (int32_t x = 0; x < e->n; x++) { /* equal compounds have equal codes */
-    const shape *b = &e->shape[x];
+  make_loose_compounds(niche, trial, random);
+  for (int32_t x = 0; x < niche->n; x++) { /* equal compounds have equal codes */
+    const shape *b = &niche->shape[x];
     plim_random code = {(uint64_t)b->first << 48 ^ (uint64_t)b->last << 32 ^ (uint64_t)b->size};
-    e->code[x] = plim_random_next(&code);
+    niche->code[x] = plim_random_next(&code);
   }
 }
 
-void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset) {
-  if (f->n_waiting >= e->best.fewest) return;
-  e->best.fewest = f->n_waiting;
-  e->best.open = 0;
-  memset(e->best.deepest, 0, (size_t)e->n * sizeof *e->best.deepest);
-  for (int32_t i = 0; i < f->n_waiting; i++) {
-    int32_t y = f->waiting[i].box;
-    e->best.open += extent(&e->shape[y]);
-    e->best.deepest[y] = -1;
+void plim_niche_keep(plim_niche *niche, const plim_niche_frame *frame, const int64_t *offset) {
+  if (frame->n_waiting >= niche->best.fewest) return;
+  niche->best.fewest = frame->n_waiting;
+  niche->best.open = 0;
+  memset(niche->best.deepest, 0, (size_t)niche->n * sizeof *niche->best.deepest);
+  for (int32_t i = 0; i < frame->n_waiting; i++) {
+    int32_t y = frame->waiting[i].box;
+    niche->best.open += extent(&niche->shape[y]);
+    niche->best.deepest[y] = -1;
   }
-  for (int32_t x = 0; x < e->n; x++) {
-    int is_open = e->best.deepest[e->owner[x]] < 0;
-    e->best.deepest[x] = is_open ? -1 : (int32_t)offset[e->owner[x]] + e->up[x];
+  for (int32_t x = 0; x < niche->n; x++) {
+    int is_open = niche->best.deepest[niche->owner[x]] < 0;
+    niche->best.deepest[x] = is_open ? -1 : (int32_t)offset[niche->owner[x]] + niche->up[x];
   }
 }
 
-void plim_niche_save(plim_niche *e) {
-  if (e->best.fewest == INT32_MAX) return;
-  if (e->best.open > e->best.saved_open) {
-    e->best.saved_open *= 1 + pack_tuning.niche.forget;
+void plim_niche_save(plim_niche *niche) {
+  if (niche->best.fewest == INT32_MAX) return;
+  if (niche->best.open > niche->best.saved_open) {
+    niche->best.saved_open *= 1 + pack_tuning.niche.forget;
     return;
   }
-  e->best.saved_open = e->best.open;
-  memcpy(e->best.saved, e->best.deepest, (size_t)e->n * sizeof *e->best.saved);
+  niche->best.saved_open = niche->best.open;
+  memcpy(niche->best.saved, niche->best.deepest, (size_t)niche->n * sizeof *niche->best.saved);
 }
 
-int plim_niche_prepare(plim_niche *e, int32_t restart) {
+int plim_niche_prepare(plim_niche *niche, int32_t restart) {
   plim_random random = {(uint64_t)restart};
-  trial t = draw(restart, &random);
-  plim_niche_frame *root = &e->stack.frame[0];
-  e->policy = t.policy;
-  for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * pack_tuning.niche.kept_weight;
-  make_compounds(e, &t, &random);
-  set_keys(e, &t, &random);
-  e->best.fewest = INT32_MAX;
-  e->best.use_saved = e->best.saved_open < INFINITY && restart >= pack_tuning.niche.quiet_restarts && restart % 4 >= 2;
+  restart_trial trial = draw(restart, &random);
+  plim_niche_frame *root = &niche->stack.frame[0];
+  niche->policy = trial.policy;
+  for (int32_t s = 0; s < niche->m; s++)
+    niche->weight[s] = 1 + fmax(niche->weight[s] - 1, 0) * pack_tuning.niche.kept_weight;
+  make_compounds(niche, &trial, &random);
+  set_keys(niche, &trial, &random);
+  niche->best.fewest = INT32_MAX;
+  niche->best.use_saved =
+      niche->best.saved_open < INFINITY && restart >= pack_tuning.niche.quiet_restarts && restart % 4 >= 2;
   root->n_waiting = 0;
   root->placed = -1;
-  root->touched = (plim_span){0, e->m};
-  for (int32_t x = 0; x < e->n; x++) {
-    if (e->shape[x].size > 0) root->waiting[root->n_waiting++] = (plim_niche_waiting_box){0, (int16_t)x, 0, 0};
+  root->touched = (plim_span){0, niche->m};
+  for (int32_t x = 0; x < niche->n; x++) {
+    if (niche->shape[x].size > 0) root->waiting[root->n_waiting++] = (plim_niche_waiting_box){0, (int16_t)x, 0, 0};
   }
-  return t.stacked == 0 && t.waste <= 0;
+  return trial.stacked == 0 && trial.waste <= 0;
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/packers.h"
 #include "planner/pack/units.h"

@@ -1,8 +1,15 @@
-/* The packers that place box after box. */
+/* The packers: each tries to place the boxes of a plim_units in its own way. pack.c and solve.c decide which of them
+ * run, and for how long.
+ *
+ *   first-fit   box after box in a given order, each at the lowest free offset
+ *   skyline     the same on top of what is there, O(n log n)
+ *   bottom-up   the lowest place first; boxes that stick out come earlier the next time
+ *   exact       depth-first search: a packing under a capacity, or a proof that there is none
+ *   niche       the same for tight problems, where almost nothing may stay empty
+ *   restarts    exact searches side by side, one a thread */
 #ifndef PLIM_PLANNER_PACK_PACKERS_H
 #define PLIM_PLANNER_PACK_PACKERS_H
 
-#include "planner/pack/exact.h"
 #include "planner/pack/units.h"
 
 /* ==== first-fit (fit.c) ==== */
@@ -23,6 +30,24 @@ void plim_fit_free(plim_fit *fit); /* NULL is legal */
 int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
                      int64_t *offset);
 
+/* ==== skyline (skyline.c) ==== */
+
+/* Packing in O(n log n), for what has to be packed when there is no time: each box in turn lies on whatever is highest
+ * among the boxes placed before that overlap it in time, so holes below stay empty. */
+
+typedef struct plim_skyline plim_skyline;
+
+PLIM_MUST_USE plim_status plim_skyline_new(const plim_units *units, plim_skyline **out);
+void plim_skyline_free(plim_skyline *skyline); /* NULL is legal */
+
+/* May it pack these? Not boxes with fixed offsets. Gaps are packed as if they were not there, hints are not read. */
+int plim_skyline_can(const plim_units *units);
+
+/*   order   [n] in
+ *   offset  [n] out  in units
+ * Returns the packed size in units. O(n log n), deterministic. */
+int64_t plim_skyline_run(plim_skyline *skyline, const int32_t *order, int64_t *offset);
+
 /* ==== bottom-up (bottom_up.c) ==== */
 
 /* Bottom-up packing: place boxes in nondecreasing order of offset, each as low as those below allow. */
@@ -42,6 +67,83 @@ void plim_bottom_up_free(plim_bottom_up *bottom_up); /* NULL is legal */
  * same time as another is alive: O(n^2) at worst.
  */
 int64_t plim_bottom_up_run(plim_bottom_up *bottom_up, int64_t goal, int64_t *offset);
+
+/* ==== exact search (exact.c) ==== */
+
+/* Exact packing: a depth-first search over canonical placements. Is there a packing under a capacity?
+ *
+ * PLIM_PACK_IMPOSSIBLE is a proof but for hashes: states that failed are remembered by 64 bits and not compared. Two
+ * of a million states collide with a probability of about 3 in 100 million. */
+
+typedef enum plim_pack_outcome {
+  PLIM_PACK_FOUND,      /* offsets are set */
+  PLIM_PACK_IMPOSSIBLE, /* proved: no packing under the capacity */
+  PLIM_PACK_LIMIT       /* neither, within the limits */
+} plim_pack_outcome;
+
+/* The problem prepared for searches, and what they have learned. One thread at a time. */
+typedef struct plim_exact plim_exact;
+
+typedef struct plim_exact_limits {
+  int64_t nodes;       /* placements tried */
+  int64_t deadline_ns; /* INT64_MAX: none */
+} plim_exact_limits;
+
+/* `nodes`: about how many will be used; failed states are remembered accordingly. PLIM_EUNSUPPORTED for more than
+ * PLIM_EXACT_MAX boxes, or PLIM_EXACT_MAX_WITH_GAPS where gaps leave parts of boxes. O(n^2) time. Memory: n^2 / 4
+ * bytes and 2 n bytes a step for masks, and for lists 12 bytes an unplaced box of every node on the way down, as they
+ * are needed: up to 200 MB at 4,096 boxes. Nothing is nested as deep as boxes are placed: a thread with little stack
+ * will do. */
+enum {
+  PLIM_EXACT_MAX = 4096,                         /* boxes */
+  PLIM_EXACT_MAX_WITH_GAPS = PLIM_EXACT_MAX / 4, /* boxes, where gaps leave parts of them: n^2 separations */
+  PLIM_EXACT_UNITS = 1 << 29                     /* capacities are below */
+};
+PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
+void plim_exact_free(plim_exact *exact); /* NULL is legal */
+
+/* One search.
+ *   capacity  in   units
+ *   restart   in   number of the restart, which decides the static order (exact_order.c)
+ *   offset    [n] out  units; set when the outcome is FOUND
+ *   nodes     [1] out  nodes used
+ * PLIM_PACK_LIMIT: a limit or a cancel ended it, or the capacity is PLIM_EXACT_UNITS or more. Where gaps leave parts of
+ * boxes, only a search by pairs can return IMPOSSIBLE. Deterministic in the arguments and the calls before, unless the
+ * deadline ends it. */
+plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
+                                 int64_t *offset, int64_t *nodes);
+
+/* PLIM_ENOMEM when a search ended because its lists had no memory: its outcome was PLIM_PACK_LIMIT. */
+plim_status plim_exact_status(const plim_exact *exact);
+
+/* Nodes of a restart: they grow by half from round to round of the three static orders. */
+int64_t plim_exact_share(int32_t n, int32_t restart);
+
+/* Restart after restart, until one is decided, the nodes are used up, or the deadline is over. PLIM_ECANCEL: the
+ * context was cancelled. */
+PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
+                                            int64_t *offset, plim_pack_outcome *outcome);
+
+/* ==== niche search (niche.c) ==== */
+
+/* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as in exact.h. One
+ * thread at a time. Memory: up to about 110 n^2 bytes. */
+
+typedef struct plim_niche plim_niche;
+
+/* Boxes that it can pack: plain, none fixed, at most PLIM_NICHE_MAX. */
+enum { PLIM_NICHE_MAX = 1024 };
+int plim_niche_can(const plim_units *units);
+
+PLIM_MUST_USE plim_status plim_niche_new(const plim_units *units, plim_niche **out);
+void plim_niche_free(plim_niche *niche); /* NULL is legal */
+
+/* One restart, as plim_exact_run; offsets are in units and without meaning unless the outcome is FOUND. */
+plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
+                                 int64_t *offset, int64_t *nodes);
+
+/* Nodes of a restart: a number of nodes times Luby's sequence. */
+int64_t plim_niche_share(int32_t restart);
 
 /* ==== restarts (restarts.c) ==== */
 

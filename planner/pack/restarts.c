@@ -2,7 +2,6 @@
  * batch. */
 #include "planner/pack/packers.h"
 
-#include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 #include "runtime/base/batch.h"
@@ -21,31 +20,31 @@ struct plim_restarts {
 
 plim_status plim_restarts_new(const plim_units *units, int32_t threads, plim_restarts **out) {
   plim_context *ctx = units->ctx;
-  plim_restarts *r = NULL;
+  plim_restarts *restarts = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *r, &r));
-  r->units = units;
-  r->threads = threads > 1 ? threads : 1;
-  PLIM_CHECK(plim_allocate(ctx, r->threads, sizeof *r->searcher, &r->searcher));
-  for (int32_t i = 0; i < r->threads; i++) {
-    PLIM_CHECK(plim_exact_new(units, pack_tuning.solve.nodes_to_remember, &r->searcher[i].exact));
-    PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *r->searcher[i].offset, &r->searcher[i].offset));
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *restarts, &restarts));
+  restarts->units = units;
+  restarts->threads = threads > 1 ? threads : 1;
+  PLIM_CHECK(plim_allocate(ctx, restarts->threads, sizeof *restarts->searcher, &restarts->searcher));
+  for (int32_t i = 0; i < restarts->threads; i++) {
+    PLIM_CHECK(plim_exact_new(units, pack_tuning.solve.nodes_to_remember, &restarts->searcher[i].exact));
+    PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *restarts->searcher[i].offset, &restarts->searcher[i].offset));
   }
-  *out = r;
+  *out = restarts;
 done:
-  if (status != PLIM_OK) plim_restarts_free(r);
+  if (status != PLIM_OK) plim_restarts_free(restarts);
   return status;
 }
 
-void plim_restarts_free(plim_restarts *r) {
-  if (!r) return;
-  plim_context *ctx = r->units->ctx;
-  for (int32_t i = 0; r->searcher && i < r->threads; i++) {
-    plim_exact_free(r->searcher[i].exact);
-    plim_release(ctx, r->searcher[i].offset, r->units->n, sizeof *r->searcher[i].offset);
+void plim_restarts_free(plim_restarts *restarts) {
+  if (!restarts) return;
+  plim_context *ctx = restarts->units->ctx;
+  for (int32_t i = 0; restarts->searcher && i < restarts->threads; i++) {
+    plim_exact_free(restarts->searcher[i].exact);
+    plim_release(ctx, restarts->searcher[i].offset, restarts->units->n, sizeof *restarts->searcher[i].offset);
   }
-  plim_release(ctx, r->searcher, r->threads, sizeof *r->searcher);
-  plim_release(ctx, r, 1, sizeof *r);
+  plim_release(ctx, restarts->searcher, restarts->threads, sizeof *restarts->searcher);
+  plim_release(ctx, restarts, 1, sizeof *restarts);
 }
 
 static void search_restart(void *user, int32_t i) {
@@ -55,9 +54,9 @@ static void search_restart(void *user, int32_t i) {
   r->outcome = plim_exact_run(s->exact, r->capacity, r->restart, &r->limits, r->offset, &r->nodes);
 }
 
-plim_status plim_restarts_run(plim_restarts *r, plim_pack_restart *task, int32_t n) {
-  for (int32_t i = 0; i < n; i++) r->searcher[i].task = &task[i];
-  plim_batch_run(search_restart, r, n);
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_exact_status(r->searcher[i].exact));
+plim_status plim_restarts_run(plim_restarts *restarts, plim_pack_restart *task, int32_t n) {
+  for (int32_t i = 0; i < n; i++) restarts->searcher[i].task = &task[i];
+  plim_batch_run(search_restart, restarts, n);
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_exact_status(restarts->searcher[i].exact));
   return PLIM_OK;
 }

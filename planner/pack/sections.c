@@ -26,18 +26,18 @@ static int32_t find_time(const sweep *w, int64_t time) {
 }
 
 /* Stretches of every box between the gaps that leave nothing of it. */
-static void list_stretches(sweep *w, const plim_boxes *b) {
-  for (int32_t x = 0; x < b->n; x++) {
-    int64_t begin = b->box[x].begin;
+static void list_stretches(sweep *w, const plim_boxes *boxes) {
+  for (int32_t x = 0; x < boxes->n; x++) {
+    int64_t begin = boxes->box[x].begin;
     w->sections->span_first[x] = w->n;
-    for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
-      if (b->gap[g].low < b->gap[g].high) continue;
-      if (begin < b->gap[g].begin) w->stretch[w->n++] = (stretch){begin, b->gap[g].begin};
-      begin = b->gap[g].end;
+    for (int32_t g = boxes->gap ? boxes->gap_first[x] : 0; boxes->gap && g < boxes->gap_first[x + 1]; g++) {
+      if (boxes->gap[g].low < boxes->gap[g].high) continue;
+      if (begin < boxes->gap[g].begin) w->stretch[w->n++] = (stretch){begin, boxes->gap[g].begin};
+      begin = boxes->gap[g].end;
     }
-    if (begin < b->box[x].end) w->stretch[w->n++] = (stretch){begin, b->box[x].end};
+    if (begin < boxes->box[x].end) w->stretch[w->n++] = (stretch){begin, boxes->box[x].end};
   }
-  w->sections->span_first[b->n] = w->n;
+  w->sections->span_first[boxes->n] = w->n;
 }
 
 static void sort_times(sweep *w) {
@@ -71,34 +71,35 @@ static void number_sections(sweep *w) {
   }
 }
 
-plim_status plim_sections_make(const plim_units *u, plim_sections *out) {
-  plim_context *ctx = u->ctx;
-  plim_sections s = {.ctx = ctx, .n = u->n, .room = u->n + (u->boxes->gap ? u->boxes->gap_first[u->n] : 0)};
-  sweep w = {.sections = &s};
-  int64_t room = s.room;
+plim_status plim_sections_make(const plim_units *units, plim_sections *out) {
+  plim_context *ctx = units->ctx;
+  plim_sections sections = {
+      .ctx = ctx, .n = units->n, .room = units->n + (units->boxes->gap ? units->boxes->gap_first[units->n] : 0)};
+  sweep w = {.sections = &sections};
+  int64_t room = sections.room;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, u->n + 1, sizeof *s.span_first, &s.span_first));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *s.span, &s.span));
+  PLIM_CHECK(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *sections.span, &sections.span));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *w.stretch, &w.stretch));
   PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.time, &w.time));
   PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.event, &w.event));
   PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.section_at, &w.section_at));
-  list_stretches(&w, u->boxes);
+  list_stretches(&w, units->boxes);
   sort_times(&w);
   number_sections(&w);
-  *out = s;
+  *out = sections;
 done:
   plim_release(ctx, w.stretch, room, sizeof *w.stretch);
   plim_release(ctx, w.time, 2 * room, sizeof *w.time);
   plim_release(ctx, w.event, 2 * room, sizeof *w.event);
   plim_release(ctx, w.section_at, 2 * room, sizeof *w.section_at);
-  if (status != PLIM_OK) plim_sections_free(&s);
+  if (status != PLIM_OK) plim_sections_free(&sections);
   return status;
 }
 
-void plim_sections_free(plim_sections *s) {
-  if (!s->ctx) return;
-  plim_release(s->ctx, s->span_first, s->n + 1, sizeof *s->span_first);
-  plim_release(s->ctx, s->span, s->room, sizeof *s->span);
-  *s = (plim_sections){0};
+void plim_sections_free(plim_sections *sections) {
+  if (!sections->ctx) return;
+  plim_release(sections->ctx, sections->span_first, sections->n + 1, sizeof *sections->span_first);
+  plim_release(sections->ctx, sections->span, sections->room, sizeof *sections->span);
+  *sections = (plim_sections){0};
 }

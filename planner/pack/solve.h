@@ -1,4 +1,5 @@
-/* Packing with all searches: within a capacity, or as small as the time allows, with a proof where there is one. */
+/* Packing with all searches: within a capacity, or as small as the time allows, with a proof where there is one; and
+ * why boxes do not fit. */
 #ifndef PLIM_PLANNER_PACK_SOLVE_H
 #define PLIM_PLANNER_PACK_SOLVE_H
 
@@ -7,6 +8,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ==== solve (solve.c) ==== */
 
 typedef struct plim_pack_options {
   size_t struct_bytes;   /* sizeof(plim_pack_options) */
@@ -37,6 +40,25 @@ typedef struct plim_pack_solution {
  * `done`, the bound as `total`. */
 PLIM_MUST_USE plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const plim_pack_options *options,
                                           int64_t *offset, plim_pack_solution *solution);
+
+/* ==== conflict (conflict.c) ==== */
+
+/* Why boxes do not fit: a few of them that together cannot. */
+
+typedef struct plim_conflict {
+  int32_t n;           /* boxes marked; 0: nothing is proven */
+  int32_t irreducible; /* 1: without any one of them the others fit */
+  int32_t at_once;     /* 1: they are alive together at `time`, and their sum is too large */
+  int64_t time;        /* the command, with at_once */
+} plim_conflict;
+
+/* Mark boxes that do not fit under `capacity` together: those of one command, where they are too large; where the peak
+ * fits, what is left of all boxes when one after the other is dropped as long as the rest is proven not to fit.
+ *   nodes        in   limit on exact search, over all proofs
+ *   member  [n]  out  1: one of them
+ * Deterministic. O(n log n) when the peak is too large; else the searches. */
+PLIM_MUST_USE plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int64_t capacity,
+                                              int64_t nodes, uint8_t *member, plim_conflict *out);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,10 @@
-/* What all packers share: boxes in units of their alignment, sections of time, selections of boxes, the skyline. */
+/* What all packers share: boxes in units of their alignment, sections of time, selections of boxes. */
 #ifndef PLIM_PLANNER_PACK_UNITS_H
 #define PLIM_PLANNER_PACK_UNITS_H
 
 #include "planner/pack/pack.h"
+
+enum { PLIM_WORD = 64 /* bits of a word of a set of bits */ };
 
 /* ==== units (units.c) ==== */
 
@@ -76,23 +78,5 @@ typedef struct plim_selection {
 PLIM_MUST_USE plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const uint8_t *wanted,
                                               plim_selection *out);
 void plim_selection_free(plim_selection *selection);
-
-/* ==== skyline (skyline.c) ==== */
-
-/* Packing in O(n log n), for what has to be packed when there is no time: each box in turn lies on whatever is highest
- * among the boxes placed before that overlap it in time, so holes below stay empty. */
-
-typedef struct plim_skyline plim_skyline;
-
-PLIM_MUST_USE plim_status plim_skyline_new(const plim_units *units, plim_skyline **out);
-void plim_skyline_free(plim_skyline *skyline); /* NULL is legal */
-
-/* May it pack these? Not boxes with fixed offsets. Gaps are packed as if they were not there, hints are not read. */
-int plim_skyline_can(const plim_units *units);
-
-/*   order   [n] in
- *   offset  [n] out  in units
- * Returns the packed size in units. O(n log n), deterministic. */
-int64_t plim_skyline_run(plim_skyline *skyline, const int32_t *order, int64_t *offset);
 
 #endif

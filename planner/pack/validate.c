@@ -36,40 +36,40 @@ static int by_offset(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-static plim_status set_new(plim_context *ctx, bit_set *s, int64_t bits) {
-  for (s->layers = 0; s->layers == 0 || s->words[s->layers - 1] > 1; s->layers++) {
+static plim_status set_new(plim_context *ctx, bit_set *set, int64_t bits) {
+  for (set->layers = 0; set->layers == 0 || set->words[set->layers - 1] > 1; set->layers++) {
     bits = (bits + WORD - 1) / WORD;
-    s->words[s->layers] = bits > 0 ? bits : 1;
-    PLIM_TRY(plim_allocate(ctx, s->words[s->layers], sizeof **s->word, &s->word[s->layers]));
+    set->words[set->layers] = bits > 0 ? bits : 1;
+    PLIM_TRY(plim_allocate(ctx, set->words[set->layers], sizeof **set->word, &set->word[set->layers]));
   }
   return PLIM_OK;
 }
 
-static void set_free(plim_context *ctx, bit_set *s) {
-  for (int k = 0; k < LAYERS; k++) plim_release(ctx, s->word[k], s->words[k], sizeof **s->word);
+static void set_free(plim_context *ctx, bit_set *set) {
+  for (int k = 0; k < LAYERS; k++) plim_release(ctx, set->word[k], set->words[k], sizeof **set->word);
 }
 
-static void set_put(bit_set *s, int64_t bit) {
-  for (int k = 0; k < s->layers; k++, bit /= WORD) s->word[k][bit / WORD] |= UINT64_C(1) << (bit % WORD);
+static void set_put(bit_set *set, int64_t bit) {
+  for (int k = 0; k < set->layers; k++, bit /= WORD) set->word[k][bit / WORD] |= UINT64_C(1) << (bit % WORD);
 }
 
-static void set_remove(bit_set *s, int64_t bit) {
-  for (int k = 0; k < s->layers; k++, bit /= WORD) {
-    s->word[k][bit / WORD] &= ~(UINT64_C(1) << (bit % WORD));
-    if (s->word[k][bit / WORD] != 0) return;
+static void set_remove(bit_set *set, int64_t bit) {
+  for (int k = 0; k < set->layers; k++, bit /= WORD) {
+    set->word[k][bit / WORD] &= ~(UINT64_C(1) << (bit % WORD));
+    if (set->word[k][bit / WORD] != 0) return;
   }
 }
 
 /* The nearest bit above (up 1) or below `bit`, -1: none. */
-static int64_t set_neighbour(const bit_set *s, int64_t bit, int up) {
-  for (int k = 0; k < s->layers; k++, bit /= WORD) {
+static int64_t set_neighbour(const bit_set *set, int64_t bit, int up) {
+  for (int k = 0; k < set->layers; k++, bit /= WORD) {
     int at = (int)(bit % WORD);
     uint64_t beyond = up ? (at == WORD - 1 ? 0 : ~UINT64_C(0) << (at + 1)) : (UINT64_C(1) << at) - 1;
-    uint64_t found = s->word[k][bit / WORD] & beyond;
+    uint64_t found = set->word[k][bit / WORD] & beyond;
     if (found == 0) continue;
     bit = bit / WORD * WORD + (up ? plim_bits_lowest(found) : plim_bits_highest(found));
     while (k-- > 0) {
-      found = s->word[k][bit];
+      found = set->word[k][bit];
       bit = bit * WORD + (up ? plim_bits_lowest(found) : plim_bits_highest(found));
     }
     return bit;
@@ -77,12 +77,12 @@ static int64_t set_neighbour(const bit_set *s, int64_t bit, int up) {
   return -1;
 }
 
-static int has_gaps(const plim_boxes *b, int32_t x) {
-  return b->gap && b->gap_first[x + 1] > b->gap_first[x];
+static int has_gaps(const plim_boxes *boxes, int32_t x) {
+  return boxes->gap && boxes->gap_first[x + 1] > boxes->gap_first[x];
 }
 
-static int is_there(const plim_boxes *b, const int64_t *offset, int32_t x) {
-  return b->box[x].bytes > 0 && offset[x] >= 0;
+static int is_there(const plim_boxes *boxes, const int64_t *offset, int32_t x) {
+  return boxes->box[x].bytes > 0 && offset[x] >= 0;
 }
 
 static void set_pair(int32_t pair[2], int32_t x, int32_t y) {
@@ -144,12 +144,12 @@ static void sweep_time(sweep *s, int32_t pair[2]) {
 }
 
 /* Boxes with gaps against all. */
-static void compare_gapped(const plim_boxes *b, const int64_t *offset, int32_t pair[2]) {
-  for (int32_t x = 0; x < b->n; x++) {
-    if (!has_gaps(b, x) || !is_there(b, offset, x)) continue;
-    for (int32_t y = 0; y < b->n; y++) {
-      if (y == x || !is_there(b, offset, y)) continue;
-      int64_t up = plim_boxes_separation(b, x, y), down = plim_boxes_separation(b, y, x);
+static void compare_gapped(const plim_boxes *boxes, const int64_t *offset, int32_t pair[2]) {
+  for (int32_t x = 0; x < boxes->n; x++) {
+    if (!has_gaps(boxes, x) || !is_there(boxes, offset, x)) continue;
+    for (int32_t y = 0; y < boxes->n; y++) {
+      if (y == x || !is_there(boxes, offset, y)) continue;
+      int64_t up = plim_boxes_separation(boxes, x, y), down = plim_boxes_separation(boxes, y, x);
       if (up == PLIM_NO_SEPARATION || offset[x] + up <= offset[y] || offset[y] + down <= offset[x]) continue;
       set_pair(pair, x, y);
       return;

@@ -18,120 +18,121 @@
 #include "runtime/base/real.h"
 
 /* Overhead over keep-all, in percent. */
-static double time_percent(const plim_track *t) {
-  int64_t keep = t->problem->keep_all_ns > 0 ? t->problem->keep_all_ns : 1;
-  return 100.0 * (double)(t->time_ns - keep) / (double)keep;
+static double time_percent(const plim_track *track) {
+  int64_t keep = track->problem->keep_all_ns > 0 ? track->problem->keep_all_ns : 1;
+  return 100.0 * (double)(track->time_ns - keep) / (double)keep;
 }
 
 /* The cost, or any number above `max_cost` where the cost is above it. *peak is INT64_MAX where it was not needed. */
-static double cost(plim_anneal *a, double max_cost, int64_t *peak) {
-  plim_track *t = a->mover.track;
-  double sum = a->time_weight * time_percent(t) + search_tuning.anneal.run_cost * (double)t->n_runs,
-         limit = (double)a->mover.limit;
+static double cost(plim_anneal *anneal, double max_cost, int64_t *peak) {
+  plim_track *track = anneal->mover.track;
+  double sum = anneal->time_weight * time_percent(track) + search_tuning.anneal.run_cost * (double)track->n_runs,
+         limit = (double)anneal->mover.limit;
   *peak = INT64_MAX;
   if (sum > max_cost) return sum;
-  plim_track_settle(t);
-  *peak = plim_track_peak(t);
-  if (*peak <= a->mover.limit) return sum;
-  if (a->strict) return INFINITY;
-  sum += a->weight * search_tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
+  plim_track_settle(track);
+  *peak = plim_track_peak(track);
+  if (*peak <= anneal->mover.limit) return sum;
+  if (anneal->strict) return INFINITY;
+  sum += anneal->weight * search_tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
   if (sum > max_cost) return sum;
-  return sum + a->weight * search_tuning.anneal.area_cost * (double)plim_track_excess(t, a->mover.limit) /
-                   (limit * t->problem->n_ops);
+  return sum + anneal->weight * search_tuning.anneal.area_cost * (double)plim_track_excess(track, anneal->mover.limit) /
+                   (limit * track->problem->n_ops);
 }
 
 /* A random kind of move, by shares. */
-static plim_move draw(plim_anneal *a, int32_t total) {
-  int32_t at = plim_random_below(&a->mover.random, total);
+static plim_move draw(plim_anneal *anneal, int32_t total) {
+  int32_t at = plim_random_below(&anneal->mover.random, total);
   int move = 0;
-  while (at >= a->share[move]) at -= a->share[move++];
+  while (at >= anneal->share[move]) at -= anneal->share[move++];
   return (plim_move)move;
 }
 
 /* Keep the change, and call on_fit where the schedule is wanted. `now` is its cost. */
-static plim_status accept(plim_anneal *a, double now, int64_t peak) {
-  plim_track *t = a->mover.track;
-  int64_t limit = a->mover.limit;
-  a->cost = now;
-  plim_track_keep(t);
-  if (peak > limit || t->time_ns >= a->faster_than_ns) return PLIM_OK;
-  PLIM_TRY(a->on_fit(a->user, a));
-  if (a->mover.limit != limit) a->cost = cost(a, INFINITY, &peak);
+static plim_status accept(plim_anneal *anneal, double now, int64_t peak) {
+  plim_track *track = anneal->mover.track;
+  int64_t limit = anneal->mover.limit;
+  anneal->cost = now;
+  plim_track_keep(track);
+  if (peak > limit || track->time_ns >= anneal->faster_than_ns) return PLIM_OK;
+  PLIM_TRY(anneal->on_fit(anneal->user, anneal));
+  if (anneal->mover.limit != limit) anneal->cost = cost(anneal, INFINITY, &peak);
   return PLIM_OK;
 }
 
 /* The time of a schedule within the limit whose cost is `max_cost`. */
-static int64_t time_limit_of(const plim_anneal *a, double max_cost) {
-  double keep = (double)a->mover.track->problem->keep_all_ns;
-  double ns = keep + keep / 100 * max_cost / a->time_weight;
-  return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
+static int64_t time_limit_of(const plim_anneal *anneal, double max_cost) {
+  double keep = (double)anneal->mover.track->problem->keep_all_ns;
+  double ns = keep + keep / 100 * max_cost / anneal->time_weight;
+  return anneal->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
 /* Does the change run an op more often than runs_an_op_limit? */
-static int exceeds_runs(const plim_anneal *a) {
-  const plim_track *t = a->mover.track;
-  for (int32_t i = 0; i < t->n_journal && a->runs_an_op_limit > 0; i++) {
-    if (t->journal[i].kind == PLIM_CHANGE_INSERT && t->n_of[t->journal[i].op] > a->runs_an_op_limit) return 1;
+static int exceeds_runs(const plim_anneal *anneal) {
+  const plim_track *track = anneal->mover.track;
+  for (int32_t i = 0; i < track->n_journal && anneal->runs_an_op_limit > 0; i++) {
+    if (track->journal[i].kind == PLIM_CHANGE_INSERT && track->n_of[track->journal[i].op] > anneal->runs_an_op_limit)
+      return 1;
   }
   return 0;
 }
 
-static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
+static plim_status one_move(plim_anneal *anneal, plim_move move, double temperature) {
   int64_t peak;
-  double max_cost = a->cost - temperature * plim_real_log(plim_random_unit(&a->mover.random));
-  a->mover.limit_ns = time_limit_of(a, max_cost);
-  if (!plim_move_make(&a->mover, move)) return PLIM_OK;
-  if (!exceeds_runs(a)) {
-    double now = cost(a, max_cost, &peak);
-    if (now <= max_cost) return accept(a, now, peak);
+  double max_cost = anneal->cost - temperature * plim_real_log(plim_random_unit(&anneal->mover.random));
+  anneal->mover.limit_ns = time_limit_of(anneal, max_cost);
+  if (!plim_move_make(&anneal->mover, move)) return PLIM_OK;
+  if (!exceeds_runs(anneal)) {
+    double now = cost(anneal, max_cost, &peak);
+    if (now <= max_cost) return accept(anneal, now, peak);
   }
-  plim_track_undo(a->mover.track);
+  plim_track_undo(anneal->mover.track);
   return PLIM_OK;
 }
 
 /* The share of moves or of time that is used up, the larger of both: 0 to 1. */
-static double progress(const plim_anneal *a, int64_t moves, int64_t begin_ns) {
-  double share = (double)moves / (double)a->iterations;
-  if (a->deadline_ns == INT64_MAX) return share;
+static double progress(const plim_anneal *anneal, int64_t moves, int64_t begin_ns) {
+  double share = (double)moves / (double)anneal->iterations;
+  if (anneal->deadline_ns == INT64_MAX) return share;
   int64_t now_ns = plim_now_ns();
-  if (now_ns >= a->deadline_ns) return 1; /* also where the deadline was over at the begin: no division by 0 */
-  double time_share = (double)(now_ns - begin_ns) / (double)(a->deadline_ns - begin_ns);
+  if (now_ns >= anneal->deadline_ns) return 1; /* also where the deadline was over at the begin: no division by 0 */
+  double time_share = (double)(now_ns - begin_ns) / (double)(anneal->deadline_ns - begin_ns);
   return time_share > share ? time_share : share;
 }
 
 /* Raise the weight of bytes while the schedule is above the limit, lower it while it is within. */
-static void adapt_weight(plim_anneal *a) {
-  plim_track *t = a->mover.track;
+static void adapt_weight(plim_anneal *anneal) {
+  plim_track *track = anneal->mover.track;
   int64_t peak;
-  if (a->strict || a->pace <= 0) return;
-  plim_track_settle(t);
+  if (anneal->strict || anneal->pace <= 0) return;
+  plim_track_settle(track);
   const int32_t moves = search_tuning.anneal.check_moves;
-  double change = moves * a->pace / (t->problem->n_ops + moves);
-  double weight = a->weight * (plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change);
+  double change = moves * anneal->pace / (track->problem->n_ops + moves);
+  double weight = anneal->weight * (plim_track_peak(track) > anneal->mover.limit ? 1 + change : 1 - change);
   if (weight < search_tuning.anneal.weight_min) weight = search_tuning.anneal.weight_min;
-  a->weight = weight > search_tuning.anneal.weight_max ? search_tuning.anneal.weight_max : weight;
-  a->cost = cost(a, INFINITY, &peak);
+  anneal->weight = weight > search_tuning.anneal.weight_max ? search_tuning.anneal.weight_max : weight;
+  anneal->cost = cost(anneal, INFINITY, &peak);
 }
 
-plim_status plim_anneal_run(plim_anneal *a) {
-  plim_track *t = a->mover.track;
+plim_status plim_anneal_run(plim_anneal *anneal) {
+  plim_track *track = anneal->mover.track;
   int64_t peak, begin_ns = plim_now_ns();
   int32_t total = 0;
-  double temperature = a->hot;
-  for (int move = 0; move < PLIM_MOVES; move++) total += a->share[move];
-  a->cost = cost(a, INFINITY, &peak);
-  a->stop = 0;
-  PLIM_TRY(accept(a, a->cost, peak));
-  for (int64_t i = 0; i < a->iterations && !a->stop; i++, a->done++) {
+  double temperature = anneal->hot;
+  for (int move = 0; move < PLIM_MOVES; move++) total += anneal->share[move];
+  anneal->cost = cost(anneal, INFINITY, &peak);
+  anneal->stop = 0;
+  PLIM_TRY(accept(anneal, anneal->cost, peak));
+  for (int64_t i = 0; i < anneal->iterations && !anneal->stop; i++, anneal->done++) {
     if (i % search_tuning.anneal.check_moves == 0) {
-      double over = progress(a, i, begin_ns);
+      double over = progress(anneal, i, begin_ns);
       if (over >= 1) return PLIM_OK;
-      if (plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;
-      if (a->on_moves) a->on_moves(a->user);
-      temperature = a->hot * plim_real_exp(over * plim_real_log(a->cold / a->hot));
-      adapt_weight(a);
+      if (plim_effort_over(track->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;
+      if (anneal->on_moves) anneal->on_moves(anneal->user);
+      temperature = anneal->hot * plim_real_exp(over * plim_real_log(anneal->cold / anneal->hot));
+      adapt_weight(anneal);
     }
-    PLIM_TRY(one_move(a, draw(a, total), temperature));
+    PLIM_TRY(one_move(anneal, draw(anneal, total), temperature));
   }
   return PLIM_OK;
 }

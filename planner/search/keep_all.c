@@ -32,20 +32,20 @@ static int is_enough(const plim_incumbent *inc) {
   return inc->enough_bytes > 0 && inc->best_bytes <= inc->enough_bytes;
 }
 
-static plim_status on_fit(void *user, plim_anneal *a) {
+static plim_status on_fit(void *user, plim_anneal *anneal) {
   keeper *keep = user;
-  PLIM_TRY(plim_track_store(a->mover.track, &keep->schedule));
-  int64_t peak = plim_track_peak(a->mover.track), enough = keep->inc->enough_bytes;
-  int strong = a->done >= keep->next_strong, far = enough > 0 && peak > enough;
-  a->mover.limit = peak - 1;
-  a->stop = a->mover.limit < keep->bound_bytes;
+  PLIM_TRY(plim_track_store(anneal->mover.track, &keep->schedule));
+  int64_t peak = plim_track_peak(anneal->mover.track), enough = keep->inc->enough_bytes;
+  int strong = anneal->done >= keep->next_strong, far = enough > 0 && peak > enough;
+  anneal->mover.limit = peak - 1;
+  anneal->stop = anneal->mover.limit < keep->bound_bytes;
   if (far || (!strong && keep->inc->problem->n_ops > PLIM_LONG_OPS)) return PLIM_OK;
   if (strong)
-    keep->next_strong = a->done + search_tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
+    keep->next_strong = anneal->done + search_tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
   PLIM_TRY(plim_incumbent_submit(keep->inc, &keep->schedule,
                                  strong ? search_tuning.keep_all.effort_strong : search_tuning.keep_all.effort_quick,
                                  NULL));
-  a->stop |= is_enough(keep->inc);
+  anneal->stop |= is_enough(keep->inc);
   return PLIM_OK;
 }
 
@@ -55,18 +55,19 @@ static plim_status improve_order(keeper *keep) {
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
   plim_track_load(track, &keep->schedule);
-  plim_anneal a = {.mover = {.track = track, .random = {1}, .limit = plim_track_peak(track) - 1},
-                   .hot = search_tuning.keep_all.hot,
-                   .cold = search_tuning.keep_all.cold,
-                   .weight = search_tuning.keep_all.weight,
-                   .iterations = moves < search_tuning.keep_all.moves_max ? moves : search_tuning.keep_all.moves_max,
-                   .deadline_ns = plim_incumbent_deadline(keep->inc, search_tuning.keep_all.moves_percent),
-                   .share = {[PLIM_MOVE_FIRST] = 1},
-                   .on_fit = on_fit,
-                   .user = keep,
-                   .faster_than_ns = INT64_MAX};
-  int best = a.mover.limit < keep->bound_bytes;
-  plim_status status = best ? PLIM_OK : plim_anneal_run(&a);
+  plim_anneal anneal = {
+      .mover = {.track = track, .random = {1}, .limit = plim_track_peak(track) - 1},
+      .hot = search_tuning.keep_all.hot,
+      .cold = search_tuning.keep_all.cold,
+      .weight = search_tuning.keep_all.weight,
+      .iterations = moves < search_tuning.keep_all.moves_max ? moves : search_tuning.keep_all.moves_max,
+      .deadline_ns = plim_incumbent_deadline(keep->inc, search_tuning.keep_all.moves_percent),
+      .share = {[PLIM_MOVE_FIRST] = 1},
+      .on_fit = on_fit,
+      .user = keep,
+      .faster_than_ns = INT64_MAX};
+  int best = anneal.mover.limit < keep->bound_bytes;
+  plim_status status = best ? PLIM_OK : plim_anneal_run(&anneal);
   plim_track_free(track);
   return status == PLIM_OK && !best ? submit_well(keep->inc, &keep->schedule) : status;
 }

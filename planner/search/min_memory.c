@@ -26,33 +26,33 @@ typedef struct min_memory_search {
 } min_memory_search;
 
 /* A limit below `bytes`: lower by a share of the way down to the bound, and by one alignment at least. */
-static int64_t limit_below(const min_memory_search *s, int64_t bytes) {
-  int64_t next = bytes - s->inc->problem->align, gap = next - s->bound_bytes;
-  return gap > 0 ? s->bound_bytes + gap - gap / search_tuning.min_memory.limit_part : next;
+static int64_t limit_below(const min_memory_search *search, int64_t bytes) {
+  int64_t next = bytes - search->inc->problem->align, gap = next - search->bound_bytes;
+  return gap > 0 ? search->bound_bytes + gap - gap / search_tuning.min_memory.limit_part : next;
 }
 
 /* Pack the lowest schedule of this annealing run and submit it. */
-static plim_status pack_current(min_memory_search *s, plim_anneal *a, int32_t effort) {
-  s->next_try = a->done + search_tuning.min_memory.moves_between_packings * (int64_t)s->inc->problem->n_ops;
-  return plim_incumbent_submit(s->inc, &s->current, effort, NULL);
+static plim_status pack_current(min_memory_search *search, plim_anneal *a, int32_t effort) {
+  search->next_try = a->done + search_tuning.min_memory.moves_between_packings * (int64_t)search->inc->problem->n_ops;
+  return plim_incumbent_submit(search->inc, &search->current, effort, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
-  min_memory_search *s = user;
+  min_memory_search *search = user;
   int64_t peak = plim_track_peak(a->mover.track);
-  a->stop = peak <= s->bound_bytes;
-  if (a->done < s->next_try && s->next_try < INT64_MAX) return PLIM_OK;
-  PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  if (peak < s->lowest_peak_bytes) {
-    s->lowest_peak_bytes = peak;
-    PLIM_TRY(plim_schedule_copy(&s->lowest_peak, &s->current));
+  a->stop = peak <= search->bound_bytes;
+  if (a->done < search->next_try && search->next_try < INT64_MAX) return PLIM_OK;
+  PLIM_TRY(plim_track_store(a->mover.track, &search->current));
+  if (peak < search->lowest_peak_bytes) {
+    search->lowest_peak_bytes = peak;
+    PLIM_TRY(plim_schedule_copy(&search->lowest_peak, &search->current));
   }
-  if (s->next_try == INT64_MAX) {
-    a->mover.limit = limit_below(s, peak);
+  if (search->next_try == INT64_MAX) {
+    a->mover.limit = limit_below(search, peak);
     return PLIM_OK;
   }
-  PLIM_TRY(pack_current(s, a, search_tuning.min_memory.effort_quick));
-  a->mover.limit = s->inc->best_bytes - s->inc->problem->align;
+  PLIM_TRY(pack_current(search, a, search_tuning.min_memory.effort_quick));
+  a->mover.limit = search->inc->best_bytes - search->inc->problem->align;
   return PLIM_OK;
 }
 
@@ -74,15 +74,16 @@ static int packs_in(uint64_t round) {
 }
 
 /* One annealing run from `start`. */
-static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint64_t round) {
-  plim_incumbent *inc = s->inc;
+static plim_status anneal(min_memory_search *search, const plim_schedule *start, uint64_t round) {
+  plim_incumbent *inc = search->inc;
   int packs = packs_in(round), from_seed = !packs && round % 3 == 2;
-  PLIM_TRY(plim_track_make_room(&s->track, start->n)); /* a point of the plan front may have more runs than the room */
-  plim_track_load(s->track, start);
-  int64_t above = packs ? inc->best_bytes : plim_track_peak(s->track);
+  PLIM_TRY(
+      plim_track_make_room(&search->track, start->n)); /* a point of the plan front may have more runs than the room */
+  plim_track_load(search->track, start);
+  int64_t above = packs ? inc->best_bytes : plim_track_peak(search->track);
   uint64_t stream = inc->options->seed * (uint64_t)search_tuning.min_memory.seeds + round;
   plim_anneal a = {
-      .mover = {.track = s->track, .random = {stream}},
+      .mover = {.track = search->track, .random = {stream}},
       .runs_an_op_limit = inc->runs_an_op_limit,
       .hot = from_seed ? search_tuning.min_memory.seed_hot : search_tuning.min_memory.order_hot,
       .cold = search_tuning.min_memory.cold,
@@ -91,80 +92,80 @@ static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint
       .iterations = moves_of(inc),
       .deadline_ns = plim_incumbent_deadline(inc, 100),
       .on_fit = on_fit,
-      .user = s,
+      .user = search,
       .faster_than_ns = INT64_MAX};
   for (int move = 0; move < PLIM_MOVES; move++) a.share[move] = search_tuning.min_memory.share[move];
-  a.mover.limit = packs ? above - inc->problem->align : limit_below(s, above);
-  s->next_try = packs ? 0 : INT64_MAX;
-  s->current.n = 0;
+  a.mover.limit = packs ? above - inc->problem->align : limit_below(search, above);
+  search->next_try = packs ? 0 : INT64_MAX;
+  search->current.n = 0;
   plim_status status = plim_anneal_run(&a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->current.n > 0) PLIM_TRY(pack_current(s, &a, search_tuning.min_memory.effort_strong));
+  if (search->current.n > 0) PLIM_TRY(pack_current(search, &a, search_tuning.min_memory.effort_strong));
   return status;
 }
 
 /* Submit a schedule, and keep it where its peak is the lowest. */
-static plim_status keep_smallest(min_memory_search *s, const plim_schedule *schedule) {
-  plim_incumbent *inc = s->inc;
+static plim_status keep_smallest(min_memory_search *search, const plim_schedule *schedule) {
+  plim_incumbent *inc = search->inc;
   plim_submit_result result;
   PLIM_TRY(plim_incumbent_submit(inc, schedule, search_tuning.min_memory.effort_quick, &result));
-  if (result.peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
-  s->lowest_peak_bytes = result.peak_bytes;
-  return plim_schedule_copy(&s->lowest_peak, result.schedule);
+  if (result.peak_bytes >= search->lowest_peak_bytes) return PLIM_OK;
+  search->lowest_peak_bytes = result.peak_bytes;
+  return plim_schedule_copy(&search->lowest_peak, result.schedule);
 }
 
 /* Lower the peak by greedy covering, each time from `from` to a lower goal, until a goal is missed or `enough` bytes
  * are met. */
-static plim_status covering_down(min_memory_search *s, const plim_schedule *from, int64_t enough,
+static plim_status covering_down(min_memory_search *search, const plim_schedule *from, int64_t enough,
                                  plim_schedule *scratch) {
-  plim_incumbent *inc = s->inc;
-  int64_t deadline_ns = plim_incumbent_deadline(inc, 100), goal = s->lowest_peak_bytes;
-  PLIM_TRY(keep_smallest(s, from));
-  if (s->lowest_peak_bytes == goal) return PLIM_OK; /* an earlier start has led lower already */
+  plim_incumbent *inc = search->inc;
+  int64_t deadline_ns = plim_incumbent_deadline(inc, 100), goal = search->lowest_peak_bytes;
+  PLIM_TRY(keep_smallest(search, from));
+  if (search->lowest_peak_bytes == goal) return PLIM_OK; /* an earlier start has led lower already */
   do {
-    goal = s->lowest_peak_bytes - s->lowest_peak_bytes / search_tuning.min_memory.covering_part - 1;
-    if (goal < enough && s->lowest_peak_bytes > enough) goal = enough;
+    goal = search->lowest_peak_bytes - search->lowest_peak_bytes / search_tuning.min_memory.covering_part - 1;
+    if (goal < enough && search->lowest_peak_bytes > enough) goal = enough;
     PLIM_TRY(plim_schedule_copy(scratch, from));
     PLIM_TRY(plim_seed_covering(inc, goal, 1, deadline_ns, scratch));
-    PLIM_TRY(keep_smallest(s, scratch));
-  } while (s->lowest_peak_bytes <= goal && goal > s->bound_bytes && inc->best_bytes > enough &&
+    PLIM_TRY(keep_smallest(search, scratch));
+  } while (search->lowest_peak_bytes <= goal && goal > search->bound_bytes && inc->best_bytes > enough &&
            plim_now_ns() < deadline_ns);
   return PLIM_OK;
 }
 
 /* The first round: in a long graph, where covering comes first, only those that pack. Covering knows no limit on the
  * runs of an op, so that all rounds are made where there is one. */
-static uint64_t first_round(const min_memory_search *s) {
-  const plim_incumbent *inc = s->inc;
+static uint64_t first_round(const min_memory_search *search) {
+  const plim_incumbent *inc = search->inc;
   if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->runs_an_op_limit > 0) return 0;
   int32_t rounds = search_tuning.min_memory.rounds;
   return (uint64_t)(inc->options->unpacked ? rounds : rounds - search_tuning.min_memory.packing_rounds);
 }
 
 /* Where a round starts from. */
-static const plim_schedule *find_start(const min_memory_search *s, uint64_t round, const plim_schedule *seed,
+static const plim_schedule *find_start(const min_memory_search *search, uint64_t round, const plim_schedule *seed,
                                        const plim_schedule *order) {
-  if (packs_in(round)) return round % 2 && s->lowest_peak.n > 0 ? &s->lowest_peak : &s->inc->best;
+  if (packs_in(round)) return round % 2 && search->lowest_peak.n > 0 ? &search->lowest_peak : &search->inc->best;
   return round % 3 == 2 ? seed : order;
 }
 
-static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
-  plim_incumbent *inc = s->inc;
+static plim_status run_rounds(min_memory_search *search, plim_schedule *start) {
+  plim_incumbent *inc = search->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t round = first_round(s), rounds;
-  rounds = (uint64_t)(inc->quick ? search_tuning.min_memory.quick_rounds : search_tuning.min_memory.rounds);
-  int64_t enough = inc->target_bytes > s->bound_bytes ? inc->target_bytes : s->bound_bytes;
+  uint64_t round = first_round(search), rounds;
+  rounds = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_rounds : search_tuning.min_memory.rounds);
+  int64_t enough = inc->target_bytes > search->bound_bytes ? inc->target_bytes : search->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_seed_make(inc, 0, s->track->room / 2, &seed));
+  PLIM_CHECK(plim_seed_make(inc, 0, search->track->room / 2, &seed));
   PLIM_CHECK(plim_incumbent_program_order(inc, enough, &order));
   if (round > 0 && inc->best_bytes > enough) {
-    PLIM_CHECK(covering_down(s, &order, enough, start));
-    PLIM_CHECK(covering_down(s, &seed, enough, start));
+    PLIM_CHECK(covering_down(search, &order, enough, start));
+    PLIM_CHECK(covering_down(search, &seed, enough, start));
   }
   for (; round < rounds && inc->best_bytes > enough; round++) {
     if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
-    PLIM_CHECK(plim_schedule_copy(start, find_start(s, round, &seed, &order)));
-    PLIM_CHECK(anneal(s, start, round));
+    PLIM_CHECK(plim_schedule_copy(start, find_start(search, round, &seed, &order)));
+    PLIM_CHECK(anneal(search, start, round));
   }
 done:
   plim_schedule_free(&seed);
@@ -173,21 +174,22 @@ done:
 }
 
 plim_status plim_min_memory_run(plim_incumbent *inc) {
-  min_memory_search s = {.inc = inc,
-                         .current = {.ctx = inc->problem->ctx},
-                         .lowest_peak = {.ctx = inc->problem->ctx},
-                         .lowest_peak_bytes = INT64_MAX};
+  min_memory_search search = {.inc = inc,
+                              .current = {.ctx = inc->problem->ctx},
+                              .lowest_peak = {.ctx = inc->problem->ctx},
+                              .lowest_peak_bytes = INT64_MAX};
   plim_schedule start = {.ctx = inc->problem->ctx};
   plim_status status;
   int32_t op;
-  s.bound_bytes = plim_bound_bytes(inc->problem, &op);
+  search.bound_bytes = plim_bound_bytes(inc->problem, &op);
   PLIM_TRY(plim_keep_all_run(inc));
-  PLIM_CHECK(plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &s.track));
-  PLIM_CHECK(run_rounds(&s, &start));
+  PLIM_CHECK(
+      plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &search.track));
+  PLIM_CHECK(run_rounds(&search, &start));
 done:
-  plim_track_free(s.track);
-  plim_schedule_free(&s.current);
-  plim_schedule_free(&s.lowest_peak);
+  plim_track_free(search.track);
+  plim_schedule_free(&search.current);
+  plim_schedule_free(&search.lowest_peak);
   plim_schedule_free(&start);
   return status;
 }

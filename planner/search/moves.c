@@ -11,103 +11,105 @@
 enum { MAX_READS = 32 /* of inputs that are followed; others of an op stay */ };
 
 /* A random run of an op that ran before; -1: there is none. */
-static int32_t random_repeat(plim_mover *m) {
-  plim_track *t = m->track;
-  if (t->n_repeats == 0) return -1;
-  int32_t r = t->repeat[plim_random_below(&m->random, t->n_repeats)];
+static int32_t random_repeat(plim_mover *mover) {
+  plim_track *track = mover->track;
+  if (track->n_repeats == 0) return -1;
+  int32_t r = track->repeat[plim_random_below(&mover->random, track->n_repeats)];
   /* the list leaves out one run of each op, not always the first one */
-  return t->run[r].op_prev < 0 ? t->run[r].op_next : r;
+  return track->run[r].op_prev < 0 ? track->run[r].op_next : r;
 }
 
 /* ---- delete, exchange, shift, insert ---- */
 
 /* Does no later run read an output of run r? */
-static int is_dead(const plim_track *t, int32_t r) {
-  const plim_ids *writes = &t->problem->op[t->run[r].op].writes;
+static int is_dead(const plim_track *track, int32_t r) {
+  const plim_ids *writes = &track->problem->op[track->run[r].op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
-    if (plim_track_end(t, writes->at[i], r) != r) return 0;
+    if (plim_track_end(track, writes->at[i], r) != r) return 0;
   }
   return 1;
 }
 
 /* Remove a repeat, and the repeats whose outputs nothing else reads. */
-static void remove_with_feeders(plim_track *t, int32_t r) {
+static void remove_with_feeders(plim_track *track, int32_t r) {
   int32_t stack[MAX_READS], n = 0;
   stack[n++] = r;
   while (n > 0) {
     int32_t feeder[MAX_READS], feeders = 0;
     r = stack[--n];
-    if (t->run[r].slot < 0 || plim_track_journal_full(t)) continue;
-    const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
+    if (track->run[r].slot < 0 || plim_track_journal_full(track)) continue;
+    const plim_ids *reads = &track->problem->op[track->run[r].op].reads;
     for (int32_t i = 0; i < reads->n && feeders < MAX_READS; i++) {
-      int32_t producer = t->problem->item[reads->at[i]].producer;
-      int32_t made = producer < 0 ? -1 : plim_track_before(t, producer, t->run[r].slot);
-      if (made >= 0 && t->run[made].op_prev >= 0) feeder[feeders++] = made;
+      int32_t producer = track->problem->item[reads->at[i]].producer;
+      int32_t made = producer < 0 ? -1 : plim_track_before(track, producer, track->run[r].slot);
+      if (made >= 0 && track->run[made].op_prev >= 0) feeder[feeders++] = made;
     }
-    plim_track_remove(t, r);
+    plim_track_remove(track, r);
     while (feeders-- > 0 && n < MAX_READS) {
-      if (t->run[feeder[feeders]].slot >= 0 && is_dead(t, feeder[feeders])) stack[n++] = feeder[feeders];
+      if (track->run[feeder[feeders]].slot >= 0 && is_dead(track, feeder[feeders])) stack[n++] = feeder[feeders];
     }
   }
 }
 
-static int32_t draw_neighbours(plim_mover *m) {
-  return 2 + plim_random_below(&m->random, search_tuning.moves.neighbours - 1);
+static int32_t draw_neighbours(plim_mover *mover) {
+  return 2 + plim_random_below(&mover->random, search_tuning.moves.neighbours - 1);
 }
 
-static int delete_repeat(plim_mover *m) {
-  int32_t r = random_repeat(m);
-  if (r < 0 || !plim_track_may_remove(m->track, r)) return 0;
-  remove_with_feeders(m->track, r);
+static int delete_repeat(plim_mover *mover) {
+  int32_t r = random_repeat(mover);
+  if (r < 0 || !plim_track_may_remove(mover->track, r)) return 0;
+  remove_with_feeders(mover->track, r);
   return 1;
 }
 
 /* Remove up to `neighbours` repeats in a row. */
-static int delete_neighbours(plim_mover *m) {
-  plim_track *t = m->track;
-  int32_t r = random_repeat(m), n = 1;
+static int delete_neighbours(plim_mover *mover) {
+  plim_track *track = mover->track;
+  int32_t r = random_repeat(mover), n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, search_tuning.moves.delete_neighbours_percent)) n = draw_neighbours(m);
-  while (n-- > 0 && r >= 0 && t->run[r].op_prev >= 0 && plim_track_may_remove(t, r) && !plim_track_journal_full(t)) {
-    int32_t next = t->run[r].next;
-    plim_track_remove(t, r);
+  if (plim_random_percent(&mover->random, search_tuning.moves.delete_neighbours_percent)) n = draw_neighbours(mover);
+  while (n-- > 0 && r >= 0 && track->run[r].op_prev >= 0 && plim_track_may_remove(track, r) &&
+         !plim_track_journal_full(track)) {
+    int32_t next = track->run[r].next;
+    plim_track_remove(track, r);
     r = next;
   }
   return 1;
 }
 
-static int delete_some(plim_mover *m) {
-  return plim_random_percent(&m->random, search_tuning.moves.delete_percent) ? delete_repeat(m) : delete_neighbours(m);
+static int delete_some(plim_mover *mover) {
+  return plim_random_percent(&mover->random, search_tuning.moves.delete_percent) ? delete_repeat(mover)
+                                                                                 : delete_neighbours(mover);
 }
 
 /* Remove some repeats, then evict until nothing exceeds the limit, or twice as often as repeats were removed. */
-static int exchange(plim_mover *m) {
+static int exchange(plim_mover *mover) {
   const int32_t *deletions = search_tuning.moves.deletions,
                 kinds = sizeof search_tuning.moves.deletions / sizeof *deletions;
-  plim_track *t = m->track;
-  int32_t n = deletions[plim_random_below(&m->random, kinds)];
-  if (!delete_some(m)) return 0;
-  for (int32_t i = 1; i < n; i++) (void)delete_some(m);
+  plim_track *track = mover->track;
+  int32_t n = deletions[plim_random_below(&mover->random, kinds)];
+  if (!delete_some(mover)) return 0;
+  for (int32_t i = 1; i < n; i++) (void)delete_some(mover);
   for (int32_t i = 0; i < 2 * n + 1; i++) {
-    int32_t slot = plim_move_slot_above(m);
-    if (slot < 0 || plim_track_full(t) || !plim_move_evict_at(m, slot)) return 1;
+    int32_t slot = plim_move_slot_above(mover);
+    if (slot < 0 || plim_track_full(track) || !plim_move_evict_at(mover, slot)) return 1;
   }
   return 1;
 }
 
-int32_t plim_move_repeat(plim_mover *m, int32_t op, int32_t next) {
-  plim_track *t = m->track;
-  int32_t choice = t->run[t->first[op]].choice;
-  if (t->time_ns + t->problem->op[op].choice[choice].time_ns > m->limit_ns) return -1;
-  return plim_track_insert(t, op, choice, next);
+int32_t plim_move_repeat(plim_mover *mover, int32_t op, int32_t next) {
+  plim_track *track = mover->track;
+  int32_t choice = track->run[track->first[op]].choice;
+  if (track->time_ns + track->problem->op[op].choice[choice].time_ns > mover->limit_ns) return -1;
+  return plim_track_insert(track, op, choice, next);
 }
 
-int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
-  const plim_track *t = m->track;
-  int32_t places = 1 + plim_random_below(&m->random, distance);
-  int back = (int)(plim_random_next(&m->random) >> 63);
+int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance) {
+  const plim_track *track = mover->track;
+  int32_t places = 1 + plim_random_below(&mover->random, distance);
+  int back = (int)(plim_random_next(&mover->random) >> 63);
   while (places-- > 0) {
-    int32_t next = back ? t->run[r].prev : t->run[r].next;
+    int32_t next = back ? track->run[r].prev : track->run[r].next;
     if (next < 0) return r;
     r = next;
   }
@@ -116,27 +118,29 @@ int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
 
 /* A place where repeat r keeps few bytes alive: just before the first reader of an output, or just after another reader
  * of an input. Returns the run before which that place is; r: there is none. */
-static int32_t cheap_place(plim_mover *m, int32_t r) {
-  const plim_track *t = m->track;
-  const plim_planned_op *op = &t->problem->op[t->run[r].op];
-  if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, search_tuning.moves.output_percent))) {
-    int32_t item = op->writes.n > 0 ? op->writes.at[plim_random_below(&m->random, op->writes.n)] : -1;
-    int32_t reader = item < 0 ? -1 : plim_track_next_reader(t, item, t->run[r].slot, INT32_MAX);
+static int32_t cheap_place(plim_mover *mover, int32_t r) {
+  const plim_track *track = mover->track;
+  const plim_planned_op *op = &track->problem->op[track->run[r].op];
+  if (op->reads.n == 0 ||
+      (op->writes.n > 0 && plim_random_percent(&mover->random, search_tuning.moves.output_percent))) {
+    int32_t item = op->writes.n > 0 ? op->writes.at[plim_random_below(&mover->random, op->writes.n)] : -1;
+    int32_t reader = item < 0 ? -1 : plim_track_next_reader(track, item, track->run[r].slot, INT32_MAX);
     return reader < 0 ? r : reader;
   }
-  const plim_ids *readers = &t->problem->item[op->reads.at[plim_random_below(&m->random, op->reads.n)]].readers;
-  int32_t other = plim_track_before(t, readers->at[plim_random_below(&m->random, readers->n)], t->run[r].slot);
-  return other < 0 || t->run[other].next < 0 ? r : t->run[other].next;
+  const plim_ids *readers = &track->problem->item[op->reads.at[plim_random_below(&mover->random, op->reads.n)]].readers;
+  int32_t other =
+      plim_track_before(track, readers->at[plim_random_below(&mover->random, readers->n)], track->run[r].slot);
+  return other < 0 || track->run[other].next < 0 ? r : track->run[other].next;
 }
 
 /* Move r, and up to `n` - 1 repeats just after it, before `next`. Returns 1 where one was moved. */
-static int move_runs(plim_track *t, int32_t r, int32_t n, int32_t next) {
+static int move_runs(plim_track *track, int32_t r, int32_t n, int32_t next) {
   int32_t moved = 0;
-  while (n-- > 0 && r >= 0 && r != next && t->run[r].op_prev >= 0) {
-    int32_t next_run = t->run[r].next, op = t->run[r].op, choice = t->run[r].choice;
-    if (next_run == next || !plim_track_may_repeat(t, op, next)) break;
-    plim_track_remove(t, r);
-    (void)plim_track_insert(t, op, choice, next);
+  while (n-- > 0 && r >= 0 && r != next && track->run[r].op_prev >= 0) {
+    int32_t next_run = track->run[r].next, op = track->run[r].op, choice = track->run[r].choice;
+    if (next_run == next || !plim_track_may_repeat(track, op, next)) break;
+    plim_track_remove(track, r);
+    (void)plim_track_insert(track, op, choice, next);
     moved = 1;
     r = next_run;
   }
@@ -144,46 +148,47 @@ static int move_runs(plim_track *t, int32_t r, int32_t n, int32_t next) {
 }
 
 /* Move a repeat, or several in a row. */
-static int shift(plim_mover *m) {
-  int32_t r = random_repeat(m), next, n = 1;
+static int shift(plim_mover *mover) {
+  int32_t r = random_repeat(mover), next, n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, search_tuning.moves.snug_percent)) {
-    next = cheap_place(m, r);
+  if (plim_random_percent(&mover->random, search_tuning.moves.snug_percent)) {
+    next = cheap_place(mover, r);
   } else {
-    next = plim_move_neighbour(m, r,
-                               plim_random_percent(&m->random, search_tuning.moves.short_percent)
+    next = plim_move_neighbour(mover, r,
+                               plim_random_percent(&mover->random, search_tuning.moves.short_percent)
                                    ? search_tuning.moves.near
                                    : search_tuning.moves.far);
   }
   if (next == r) return 0;
-  if (plim_random_percent(&m->random, search_tuning.moves.neighbours_percent)) n = draw_neighbours(m);
-  return move_runs(m->track, r, n, next);
+  if (plim_random_percent(&mover->random, search_tuning.moves.neighbours_percent)) n = draw_neighbours(mover);
+  return move_runs(mover->track, r, n, next);
 }
 
 /* Add a repeat of a random op at a random place. */
-static int insert(plim_mover *m) {
-  plim_track *t = m->track;
-  int32_t op = plim_random_below(&m->random, t->problem->n_ops), next = plim_move_random_run(m);
-  if (!plim_track_may_repeat(t, op, next)) return 0;
-  return plim_move_repeat(m, op, next) >= 0;
+static int insert(plim_mover *mover) {
+  plim_track *track = mover->track;
+  int32_t op = plim_random_below(&mover->random, track->problem->n_ops), next = plim_move_random_run(mover);
+  if (!plim_track_may_repeat(track, op, next)) return 0;
+  return plim_move_repeat(mover, op, next) >= 0;
 }
 
 /* ---- variants ---- */
 
 /* Another variant of a run. One with another numerics key goes to all runs of the op. */
-static int change_choice(plim_mover *m) {
-  plim_track *t = m->track;
-  int32_t r = plim_move_random_run(m);
-  const plim_planned_op *op = &t->problem->op[t->run[r].op];
+static int change_choice(plim_mover *mover) {
+  plim_track *track = mover->track;
+  int32_t r = plim_move_random_run(mover);
+  const plim_planned_op *op = &track->problem->op[track->run[r].op];
   if (op->n_choices < 2) return 0;
-  int32_t choice = plim_random_below(&m->random, op->n_choices);
-  if (choice == t->run[r].choice) return 0;
-  if (op->choice[choice].numerics_key == op->choice[t->run[r].choice].numerics_key) {
-    plim_track_set_choice(t, r, choice);
+  int32_t choice = plim_random_below(&mover->random, op->n_choices);
+  if (choice == track->run[r].choice) return 0;
+  if (op->choice[choice].numerics_key == op->choice[track->run[r].choice].numerics_key) {
+    plim_track_set_choice(track, r, choice);
     return 1;
   }
-  if (t->n_of[t->run[r].op] > search_tuning.moves.choice_runs) return 0;
-  for (int32_t i = t->first[t->run[r].op]; i >= 0; i = t->run[i].op_next) plim_track_set_choice(t, i, choice);
+  if (track->n_of[track->run[r].op] > search_tuning.moves.choice_runs) return 0;
+  for (int32_t i = track->first[track->run[r].op]; i >= 0; i = track->run[i].op_next)
+    plim_track_set_choice(track, i, choice);
   return 1;
 }
 

@@ -8,24 +8,25 @@
 
 enum { GROUP = 12 /* most runs that move together */ };
 
-int plim_move_first(plim_mover *m) {
-  plim_track *t = m->track;
-  int32_t op = plim_random_below(&m->random, t->problem->n_ops), r = t->first[op], low, high, next;
-  plim_track_window(t, r, &low, &high);
-  if (t->run[r].op_next >= 0 && t->run[t->run[r].op_next].slot < high) high = t->run[t->run[r].op_next].slot;
-  if (plim_random_percent(&m->random, search_tuning.first.near_percent)) {
-    next = plim_move_neighbour(m, r, search_tuning.first.near);
+int plim_move_first(plim_mover *mover) {
+  plim_track *track = mover->track;
+  int32_t op = plim_random_below(&mover->random, track->problem->n_ops), r = track->first[op], low, high, next;
+  plim_track_window(track, r, &low, &high);
+  if (track->run[r].op_next >= 0 && track->run[track->run[r].op_next].slot < high)
+    high = track->run[track->run[r].op_next].slot;
+  if (plim_random_percent(&mover->random, search_tuning.first.near_percent)) {
+    next = plim_move_neighbour(mover, r, search_tuning.first.near);
   } else {
     /* a random slot of the window, then the next one with a run */
-    int32_t slot = low + 1 + plim_random_below(&m->random, high - low);
-    while (slot < t->memory_profile->n_slots && t->run_at[slot] < 0) slot++;
-    next = slot < t->memory_profile->n_slots ? t->run_at[slot] : -1;
+    int32_t slot = low + 1 + plim_random_below(&mover->random, high - low);
+    while (slot < track->memory_profile->n_slots && track->run_at[slot] < 0) slot++;
+    next = slot < track->memory_profile->n_slots ? track->run_at[slot] : -1;
   }
-  int32_t to = next < 0 ? t->memory_profile->n_slots : t->run[next].slot;
-  if (next == r || next == t->run[r].next || to <= low || to > high) return 0;
-  int32_t choice = t->run[r].choice;
-  plim_track_remove(t, r);
-  (void)plim_track_insert(t, op, choice, next);
+  int32_t to = next < 0 ? track->memory_profile->n_slots : track->run[next].slot;
+  if (next == r || next == track->run[r].next || to <= low || to > high) return 0;
+  int32_t choice = track->run[r].choice;
+  plim_track_remove(track, r);
+  (void)plim_track_insert(track, op, choice, next);
   return 1;
 }
 
@@ -39,82 +40,82 @@ typedef struct marks {
   int32_t wall;  /* the group may not pass it */
 } marks;
 
-static marks new_marks(plim_track *t) {
-  if (t->last_stamp > INT32_MAX - 2) { /* stamps start anew after 2^30 groups */
-    memset(t->stamp, 0, (size_t)t->problem->n_ops * sizeof *t->stamp);
-    t->last_stamp = 0;
+static marks new_marks(plim_track *track) {
+  if (track->last_stamp > INT32_MAX - 2) { /* stamps start anew after 2^30 groups */
+    memset(track->stamp, 0, (size_t)track->problem->n_ops * sizeof *track->stamp);
+    track->last_stamp = 0;
   }
-  t->last_stamp += 2;
-  return (marks){t->last_stamp - 1, t->last_stamp};
+  track->last_stamp += 2;
+  return (marks){track->last_stamp - 1, track->last_stamp};
 }
 
-static void stamp(plim_track *t, const plim_ids *ops, int32_t mark, int32_t wall) {
+static void stamp(plim_track *track, const plim_ids *ops, int32_t mark, int32_t wall) {
   for (int32_t i = 0; i < ops->n; i++) {
-    if (t->stamp[ops->at[i]] != wall) t->stamp[ops->at[i]] = mark;
+    if (track->stamp[ops->at[i]] != wall) track->stamp[ops->at[i]] = mark;
   }
 }
 
 /* Walk from r up to `places` runs backwards, and gather r with the first runs of its predecessors on the way.
  * Returns the run before which the group goes; -1: an op is in the way, or the group is full. */
-static int32_t gather_backwards(plim_track *t, int32_t r, int32_t places, group *g) {
-  marks m = new_marks(t);
+static int32_t gather_backwards(plim_track *track, int32_t r, int32_t places, group *g) {
+  marks m = new_marks(track);
   int32_t goal = r;
   g->n = 0;
-  for (int32_t x = r; x >= 0 && places >= 0; x = t->run[x].prev, places--) {
-    int32_t op = t->run[x].op;
-    if (t->stamp[op] == m.wall) return -1;
+  for (int32_t x = r; x >= 0 && places >= 0; x = track->run[x].prev, places--) {
+    int32_t op = track->run[x].op;
+    if (track->stamp[op] == m.wall) return -1;
     goal = x;
-    if (x != r && (t->stamp[op] != m.along || t->first[op] != x)) continue;
+    if (x != r && (track->stamp[op] != m.along || track->first[op] != x)) continue;
     if (g->n == GROUP) return -1;
     g->run[g->n++] = x;
-    stamp(t, &t->problem->op[op].closes, m.wall, m.wall);
-    stamp(t, &t->problem->op[op].preds, m.along, m.wall);
+    stamp(track, &track->problem->op[op].closes, m.wall, m.wall);
+    stamp(track, &track->problem->op[op].preds, m.along, m.wall);
   }
   return goal;
 }
 
 /* The same forwards, with all runs of its successors. Returns the run before which the group goes, -1: the end; r: an
  * op is in the way, or the group is full. */
-static int32_t gather_forwards(plim_track *t, int32_t r, int32_t places, group *g) {
-  marks m = new_marks(t);
+static int32_t gather_forwards(plim_track *track, int32_t r, int32_t places, group *g) {
+  marks m = new_marks(track);
   int32_t x = r;
   g->n = 0;
-  for (; x >= 0 && places >= 0; x = t->run[x].next, places--) {
-    int32_t op = t->run[x].op;
-    if (t->stamp[op] == m.wall) return r;
-    if (x != r && t->stamp[op] != m.along) continue;
+  for (; x >= 0 && places >= 0; x = track->run[x].next, places--) {
+    int32_t op = track->run[x].op;
+    if (track->stamp[op] == m.wall) return r;
+    if (x != r && track->stamp[op] != m.along) continue;
     if (g->n == GROUP) return r;
     g->run[g->n++] = x;
-    stamp(t, &t->problem->op[op].closed_by, m.wall, m.wall);
-    if (t->first[op] != x) continue;
-    stamp(t, &t->problem->op[op].succs, m.along, m.wall);
-    t->stamp[op] = m.wall; /* a repeat may not overtake the first run */
+    stamp(track, &track->problem->op[op].closed_by, m.wall, m.wall);
+    if (track->first[op] != x) continue;
+    stamp(track, &track->problem->op[op].succs, m.along, m.wall);
+    track->stamp[op] = m.wall; /* a repeat may not overtake the first run */
   }
   return x;
 }
 
-static void move_run(plim_track *t, int32_t r, int32_t next) {
-  int32_t op = t->run[r].op, choice = t->run[r].choice;
-  plim_track_remove(t, r);
-  (void)plim_track_insert(t, op, choice, next);
+static void move_run(plim_track *track, int32_t r, int32_t next) {
+  int32_t op = track->run[r].op, choice = track->run[r].choice;
+  plim_track_remove(track, r);
+  (void)plim_track_insert(track, op, choice, next);
 }
 
-int plim_move_group(plim_mover *m) {
-  plim_track *t = m->track;
+int plim_move_group(plim_mover *mover) {
+  plim_track *track = mover->track;
   group g;
-  if (t->problem->fixed_order) return 0;
-  int32_t r = t->first[plim_random_below(&m->random, t->problem->n_ops)];
-  int32_t far = plim_random_percent(&m->random, search_tuning.first.middle_percent) ? search_tuning.first.middle
-                                                                                    : search_tuning.first.far;
-  int32_t places = 1 + plim_random_below(&m->random, far);
-  if (plim_random_percent(&m->random, search_tuning.first.backwards_percent)) {
-    int32_t goal = gather_backwards(t, r, places, &g);
+  if (track->problem->fixed_order) return 0;
+  int32_t r = track->first[plim_random_below(&mover->random, track->problem->n_ops)];
+  int32_t far = plim_random_percent(&mover->random, search_tuning.first.middle_percent) ? search_tuning.first.middle
+                                                                                        : search_tuning.first.far;
+  int32_t places = 1 + plim_random_below(&mover->random, far);
+  if (plim_random_percent(&mover->random, search_tuning.first.backwards_percent)) {
+    int32_t goal = gather_backwards(track, r, places, &g);
     if (goal < 0 || goal == g.run[g.n - 1]) return 0; /* the group stands there already */
-    while (g.n > 0) move_run(t, g.run[--g.n], goal);
+    while (g.n > 0) move_run(track, g.run[--g.n], goal);
   } else {
-    int32_t goal = gather_forwards(t, r, places, &g);
-    if (goal == r || g.run[g.n - 1] == (goal < 0 ? t->tail : t->run[goal].prev)) return 0;
-    for (int32_t i = 0; i < g.n; i++) move_run(t, g.run[i], goal);
+    int32_t goal = gather_forwards(track, r, places, &g);
+    if (goal == r || g.run[g.n - 1] == (goal < 0 ? track->tail : track->run[goal].prev)) return 0;
+    for (int32_t i = 0; i < g.n; i++) move_run(track, g.run[i], goal);
   }
   return 1;
 }

@@ -40,29 +40,29 @@ static void add_candidate(pool *p, const candidate *c) {
 }
 
 /* A repeat of the op after the slot, where an earlier run stands before the slot. Returns 0 where there is none. */
-static int find_repeat(const plim_track *t, int32_t op, int32_t slot, candidate *out) {
-  int32_t made = plim_track_before(t, op, slot), r = made < 0 ? -1 : t->run[made].op_next;
-  if (r < 0 || t->run[r].slot <= slot) return 0;
-  *out = (candidate){.gap = {.op = op, .choice = t->run[r].choice, .repeat = r, .run = -1}, .use = r};
-  out->gap.time_ns = t->problem->op[op].choice[t->run[r].choice].time_ns;
-  out->gap.bytes = plim_problem_bytes_written(t->problem, op);
+static int find_repeat(const plim_track *track, int32_t op, int32_t slot, candidate *out) {
+  int32_t made = plim_track_before(track, op, slot), r = made < 0 ? -1 : track->run[made].op_next;
+  if (r < 0 || track->run[r].slot <= slot) return 0;
+  *out = (candidate){.gap = {.op = op, .choice = track->run[r].choice, .repeat = r, .run = -1}, .use = r};
+  out->gap.time_ns = track->problem->op[op].choice[track->run[r].choice].time_ns;
+  out->gap.bytes = plim_problem_bytes_written(track->problem, op);
   return out->gap.bytes > 0;
 }
 
 /* Outputs that the op wrote before the slot and that are kept for a reader after it. Returns 0 where there are none. */
-static int find_kept(const plim_mover *m, int32_t op, int32_t slot, candidate *out) {
-  const plim_track *t = m->track;
-  const plim_planned_op *v = &t->problem->op[op];
-  int32_t choice = t->run[t->first[op]].choice, found = 0;
+static int find_kept(const plim_mover *mover, int32_t op, int32_t slot, candidate *out) {
+  const plim_track *track = mover->track;
+  const plim_planned_op *planned = &track->problem->op[op];
+  int32_t choice = track->run[track->first[op]].choice, found = 0;
   *out = (candidate){.gap = {.op = op, .choice = choice, .repeat = -1, .run = -1}, .use = -1};
-  out->gap.time_ns = v->choice[choice].time_ns;
-  for (int32_t i = 0; i < v->writes.n; i++) {
+  out->gap.time_ns = planned->choice[choice].time_ns;
+  for (int32_t i = 0; i < planned->writes.n; i++) {
     plim_victim victim;
-    if (!plim_move_alive_across(m, v->writes.at[i], slot, &victim)) continue;
-    if (!found || (victim.next >= 0 && (out->use < 0 || t->run[victim.next].slot < t->run[out->use].slot))) {
+    if (!plim_move_alive_across(mover, planned->writes.at[i], slot, &victim)) continue;
+    if (!found || (victim.next >= 0 && (out->use < 0 || track->run[victim.next].slot < track->run[out->use].slot))) {
       out->use = victim.next;
     }
-    out->gap.bytes += t->problem->item[v->writes.at[i]].bytes;
+    out->gap.bytes += track->problem->item[planned->writes.at[i]].bytes;
     found = 1;
   }
   return found;
@@ -76,22 +76,22 @@ static int has_op(const pool *p, int32_t op) {
 
 /* Add the producers of the kept items' inputs, as long as there is room. Where an item is recomputed, each of its
  * inputs is kept for it or recomputed too. */
-static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
+static void add_feeders(const plim_track *track, const pool *repeats, pool *kept) {
   for (int32_t i = 0; i < kept->n; i++) {
-    const plim_ids *reads = &t->problem->op[kept->at[i].gap.op].reads;
+    const plim_ids *reads = &track->problem->op[kept->at[i].gap.op].reads;
     int32_t use = kept->at[i].use;
     for (int32_t k = 0; k < reads->n && kept->n < PLIM_NEIGHBOURHOOD_MAX - repeats->n; k++) {
-      const plim_item *item = &t->problem->item[reads->at[k]];
+      const plim_item *item = &track->problem->item[reads->at[k]];
       int32_t op = item->producer;
       if (op < 0 || item->bytes == 0 || has_op(kept, op) || has_op(repeats, op)) continue;
-      if (!plim_track_may_repeat(t, op, use)) continue;
-      int32_t choice = t->run[t->first[op]].choice;
+      if (!plim_track_may_repeat(track, op, use)) continue;
+      int32_t choice = track->run[track->first[op]].choice;
       kept->at[kept->n++] = (candidate){.gap = {.op = op,
                                                 .choice = choice,
                                                 .repeat = -1,
                                                 .run = -1,
-                                                .time_ns = t->problem->op[op].choice[choice].time_ns,
-                                                .bytes = plim_problem_bytes_written(t->problem, op)},
+                                                .time_ns = track->problem->op[op].choice[choice].time_ns,
+                                                .bytes = plim_problem_bytes_written(track->problem, op)},
                                         .use = use};
     }
   }
@@ -104,45 +104,45 @@ static int is_cheaper(const plim_gap *a, const plim_gap *b) {
 }
 
 /* The anchor: the first run, from the use on, that is no repeat of a gap. Those are removed while gaps are kept. */
-static void set_anchor(const plim_track *t, const pool *repeats, candidate *c) {
+static void set_anchor(const plim_track *track, const pool *repeats, candidate *c) {
   int32_t r = c->use;
-  c->gap.rank = r < 0 ? 0 : 2 * t->run[r].slot - (c->gap.repeat < 0);
+  c->gap.rank = r < 0 ? 0 : 2 * track->run[r].slot - (c->gap.repeat < 0);
   for (int32_t i = 0; i < repeats->n && r >= 0; i++) {
     if (repeats->at[i].gap.repeat != r) continue;
-    r = t->run[r].next;
+    r = track->run[r].next;
     i = -1;
   }
   c->gap.anchor = r;
 }
 
-static void add_gaps(const plim_track *t, const pool *repeats, pool *from, plim_neighbourhood *out) {
+static void add_gaps(const plim_track *track, const pool *repeats, pool *from, plim_neighbourhood *out) {
   for (int32_t i = 0; i < from->n; i++) {
-    set_anchor(t, repeats, &from->at[i]);
+    set_anchor(track, repeats, &from->at[i]);
     int32_t k = out->n++;
     for (; k > 0 && is_cheaper(&from->at[i].gap, &out->gap[k - 1]); k--) out->gap[k] = out->gap[k - 1];
     out->gap[k] = from->at[i].gap;
   }
 }
 
-void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *out) {
-  const plim_track *t = m->track;
+void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out) {
+  const plim_track *track = mover->track;
   pool repeats = {.room = search_tuning.neighbourhood.repeats}, kept = {.n = 0};
   candidate c;
-  for (int32_t op = 0; op < t->problem->n_ops; op++) {
-    if (!find_repeat(t, op, slot, &c)) continue;
-    c.key = plim_random_unit(&m->random);
+  for (int32_t op = 0; op < track->problem->n_ops; op++) {
+    if (!find_repeat(track, op, slot, &c)) continue;
+    c.key = plim_random_unit(&mover->random);
     add_candidate(&repeats, &c);
   }
   kept.room = PLIM_NEIGHBOURHOOD_MAX - repeats.n - search_tuning.neighbourhood.feeders;
-  for (int32_t op = 0; op < t->problem->n_ops; op++) {
-    if (!find_kept(m, op, slot, &c)) continue;
-    c.key = plim_random_unit(&m->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
+  for (int32_t op = 0; op < track->problem->n_ops; op++) {
+    if (!find_kept(mover, op, slot, &c)) continue;
+    c.key = plim_random_unit(&mover->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
     add_candidate(&kept, &c);
   }
-  add_feeders(t, &repeats, &kept);
+  add_feeders(track, &repeats, &kept);
   out->n = 0;
-  add_gaps(t, &repeats, &repeats, out);
-  add_gaps(t, &repeats, &kept, out);
+  add_gaps(track, &repeats, &repeats, out);
+  add_gaps(track, &repeats, &kept, out);
 }
 
 /* ---- solving ---- */
@@ -158,12 +158,12 @@ typedef struct solver {
 
 /* Insert the run of gap k, in order of ranks among those of the same anchor. Returns 0 where the op may not run there.
  */
-static int recompute(solver *s, int32_t k) {
-  plim_track *t = s->track;
-  plim_gap *g = &s->neighbourhood->gap[k];
+static int recompute(solver *search, int32_t k) {
+  plim_track *t = search->track;
+  plim_gap *g = &search->neighbourhood->gap[k];
   const plim_gap *following = NULL;
-  for (int32_t i = 0; i < s->neighbourhood->n; i++) {
-    const plim_gap *o = &s->neighbourhood->gap[i];
+  for (int32_t i = 0; i < search->neighbourhood->n; i++) {
+    const plim_gap *o = &search->neighbourhood->gap[i];
     if (o->run < 0 || o->anchor != g->anchor) continue;
     if (o->rank < g->rank || (o->rank == g->rank && o->op < g->op)) continue;
     if (!following || o->rank < following->rank || (o->rank == following->rank && o->op < following->op)) following = o;
@@ -175,10 +175,10 @@ static int recompute(solver *s, int32_t k) {
 }
 
 /* Does freeing `excess` bytes at one position, by gaps k and later, take as long as the best leaf or longer? */
-static int is_hopeless(const solver *s, int32_t k, int64_t excess) {
-  double ns = (double)s->track->time_ns, most = (double)s->best_ns;
-  for (; k < s->neighbourhood->n; k++) {
-    const plim_gap *g = &s->neighbourhood->gap[k];
+static int is_hopeless(const solver *search, int32_t k, int64_t excess) {
+  double ns = (double)search->track->time_ns, most = (double)search->best_ns;
+  for (; k < search->neighbourhood->n; k++) {
+    const plim_gap *g = &search->neighbourhood->gap[k];
     if (g->bytes >= excess) return floor(ns + (double)g->time_ns * (double)excess / (double)g->bytes) >= most;
     ns += (double)g->time_ns;
     excess -= g->bytes;
@@ -187,61 +187,63 @@ static int is_hopeless(const solver *s, int32_t k, int64_t excess) {
 }
 
 /* Decide gap k and those after it: first recomputed, then kept. */
-static void branch(solver *s, int32_t k) {
-  plim_track *t = s->track;
-  plim_track_settle(t);
-  int64_t excess = plim_track_peak(t) - s->limit;
-  if (s->nodes-- <= 0) return;
+static void branch(solver *search, int32_t k) {
+  plim_track *track = search->track;
+  plim_track_settle(track);
+  int64_t excess = plim_track_peak(track) - search->limit;
+  if (search->nodes-- <= 0) return;
   if (excess <= 0) {
-    s->best_ns = t->time_ns;
-    s->best = s->chosen;
+    search->best_ns = track->time_ns;
+    search->best = search->chosen;
     return;
   }
-  if (is_hopeless(s, k, excess)) return;
-  int32_t mark = t->n_journal;
-  if (t->time_ns + s->neighbourhood->gap[k].time_ns < s->best_ns && recompute(s, k)) {
-    s->chosen |= 1U << k;
-    branch(s, k + 1);
-    s->chosen &= ~(1U << k);
-    s->neighbourhood->gap[k].run = -1;
-    plim_track_undo_to(t, mark);
+  if (is_hopeless(search, k, excess)) return;
+  int32_t mark = track->n_journal;
+  if (track->time_ns + search->neighbourhood->gap[k].time_ns < search->best_ns && recompute(search, k)) {
+    search->chosen |= 1U << k;
+    branch(search, k + 1);
+    search->chosen &= ~(1U << k);
+    search->neighbourhood->gap[k].run = -1;
+    plim_track_undo_to(track, mark);
   }
-  branch(s, k + 1);
+  branch(search, k + 1);
 }
 
 /* Remove the repeats of all gaps. */
-static void keep_all(const solver *s) {
-  for (int32_t k = 0; k < s->neighbourhood->n; k++) {
-    if (s->neighbourhood->gap[k].repeat >= 0) plim_track_remove(s->track, s->neighbourhood->gap[k].repeat);
+static void keep_all(const solver *search) {
+  for (int32_t k = 0; k < search->neighbourhood->n; k++) {
+    if (search->neighbourhood->gap[k].repeat >= 0)
+      plim_track_remove(search->track, search->neighbourhood->gap[k].repeat);
   }
 }
 
-int plim_neighbourhood_solve(plim_mover *m, plim_neighbourhood *neighbourhood, int64_t limit_ns, int64_t *nodes) {
-  plim_track *t = m->track;
-  solver s = {.track = t, .neighbourhood = neighbourhood, .limit = m->limit, .best_ns = limit_ns, .nodes = *nodes};
-  if (neighbourhood->n == 0 || plim_track_full(t)) return 0;
-  keep_all(&s);
-  if (t->time_ns < limit_ns) branch(&s, 0);
-  *nodes = s.nodes;
-  plim_track_undo(t);
-  if (s.best_ns >= limit_ns) return 0;
-  keep_all(&s);
+int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhood, int64_t limit_ns, int64_t *nodes) {
+  plim_track *track = mover->track;
+  solver search = {
+      .track = track, .neighbourhood = neighbourhood, .limit = mover->limit, .best_ns = limit_ns, .nodes = *nodes};
+  if (neighbourhood->n == 0 || plim_track_full(track)) return 0;
+  keep_all(&search);
+  if (track->time_ns < limit_ns) branch(&search, 0);
+  *nodes = search.nodes;
+  plim_track_undo(track);
+  if (search.best_ns >= limit_ns) return 0;
+  keep_all(&search);
   for (int32_t k = 0; k < neighbourhood->n; k++) {
-    if (s.best >> k & 1) (void)recompute(&s, k);
+    if (search.best >> k & 1) (void)recompute(&search, k);
   }
   return 1;
 }
 
-void plim_neighbourhood_improve(plim_mover *m, int32_t tries) {
-  plim_track *t = m->track;
+void plim_neighbourhood_improve(plim_mover *mover, int32_t tries) {
+  plim_track *track = mover->track;
   plim_neighbourhood neighbourhood;
-  plim_track_keep(t);
-  while (tries-- > 0 && !plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) {
+  plim_track_keep(track);
+  while (tries-- > 0 && !plim_effort_over(track->problem->ctx, PLIM_EFFORT_LOOK)) {
     int64_t nodes = search_tuning.neighbourhood.nodes;
-    plim_neighbourhood_gather(m, t->run[plim_move_random_run(m)].slot, &neighbourhood);
-    if (plim_neighbourhood_solve(m, &neighbourhood, t->time_ns, &nodes)) {
-      plim_track_settle(t);
-      plim_track_keep(t);
+    plim_neighbourhood_gather(mover, track->run[plim_move_random_run(mover)].slot, &neighbourhood);
+    if (plim_neighbourhood_solve(mover, &neighbourhood, track->time_ns, &nodes)) {
+      plim_track_settle(track);
+      plim_track_keep(track);
     }
   }
 }

@@ -105,19 +105,19 @@ static int is_long(const portfolio *p) {
 
 /* Where an annealing run starts. Without a plan it is the searcher's last candidate (in a long graph also one above the
  * limit), then the schedule of fewest bytes, then `order`. */
-static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *c) {
-  const plim_searcher *s = &m->searcher;
-  if (c->start == PLIM_START_ORDER && !p->order_failed) return p->order;
-  if (m->inc->found) return &m->inc->best;
-  if (s->candidate_ns > 0 || (is_long(p) && s->candidate.n > 0)) return &s->candidate;
+static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *annealing) {
+  const plim_searcher *searcher = &m->searcher;
+  if (annealing->start == PLIM_START_ORDER && !p->order_failed) return p->order;
+  if (m->inc->has_best) return &m->inc->best;
+  if (searcher->candidate_ns > 0 || (is_long(p) && searcher->candidate.n > 0)) return &searcher->candidate;
   return p->lowest.n > 0 ? &p->lowest : p->order;
 }
 
 static void anneal_member(void *user, int32_t i) {
   portfolio *p = user;
   member *m = &p->member[i];
-  const plim_annealing *c = (is_long(p) ? long_round : short_round) + p->run;
-  m->status = plim_searcher_anneal(&m->searcher, c, find_start(p, m, c), p->moves, p->deadline_ns);
+  const plim_annealing *annealing = (is_long(p) ? long_round : short_round) + p->run;
+  m->status = plim_searcher_anneal(&m->searcher, annealing, find_start(p, m, annealing), p->moves, p->deadline_ns);
 }
 
 /* One annealing run by every searcher, then an exchange. A cancel is returned after the exchange. */
@@ -161,7 +161,7 @@ static plim_status find_by_covering(portfolio *p) {
 static plim_status find_any(portfolio *p) {
   plim_incumbent *inc = p->inc, *min_memory = NULL;
   if (!p->covered && !is_long(p)) PLIM_TRY(find_by_covering(p));
-  if (inc->found || inc->options->brief) return PLIM_OK;
+  if (inc->has_best || inc->options->brief) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
   plim_child task = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
   if (limit_ns > 0) task.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
@@ -197,24 +197,25 @@ static int may_try(const portfolio *p) {
 
 /* One round: its annealing runs share `moves`, and the time until end_ns. */
 static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
-  const plim_annealing *c = is_long(p) ? long_round : short_round;
+  const plim_annealing *annealing = is_long(p) ? long_round : short_round;
   int32_t percent_left = 100;
-  for (p->run = 0; p->run < (is_long(p) ? LONG_RUNS : SHORT_RUNS) && !plim_incumbent_proved(p->inc); p->run++, c++) {
-    p->moves = moves / 100 * c->percent + moves % 100 * c->percent / 100;
+  for (p->run = 0; p->run < (is_long(p) ? LONG_RUNS : SHORT_RUNS) && !plim_incumbent_proved(p->inc);
+       p->run++, annealing++) {
+    p->moves = moves / 100 * annealing->percent + moves % 100 * annealing->percent / 100;
     p->deadline_ns = INT64_MAX;
     if (end_ns < INT64_MAX) {
       int64_t now_ns = plim_now_ns();
-      p->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * c->percent;
+      p->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * annealing->percent;
       if (now_ns >= end_ns) return PLIM_OK;
     }
-    percent_left -= c->percent;
+    percent_left -= annealing->percent;
     PLIM_TRY(anneal_members(p));
-    if (p->inc->found || p->order_failed || is_long(p) || met_candidate(p)) continue;
+    if (p->inc->has_best || p->order_failed || is_long(p) || met_candidate(p)) continue;
     p->order_failed = 1;
     PLIM_TRY(find_any(p));
   }
-  p->order_failed |= !p->inc->found;
-  while (!p->inc->found && plim_now_ns() < end_ns && may_try(p)) {
+  p->order_failed |= !p->inc->has_best;
+  while (!p->inc->has_best && plim_now_ns() < end_ns && may_try(p)) {
     PLIM_TRY(find_any(p));
     if (end_ns < INT64_MAX) break; /* the next round does so again */
   }
@@ -227,11 +228,11 @@ static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
 static plim_status look_ahead(portfolio *p, int32_t *refused) {
   plim_incumbent *inc = p->inc;
   *refused = 0;
-  if (!is_long(p) || inc->found || inc->options->time_limit_ns > 0 || inc->options->iterations > 0) return PLIM_OK;
+  if (!is_long(p) || inc->has_best || inc->options->time_limit_ns > 0 || inc->options->iterations > 0) return PLIM_OK;
   PLIM_TRY(find_any(p));
   const plim_timeline *order = NULL;
   PLIM_TRY(plim_incumbent_evaluate(inc, p->order, &order));
-  *refused = !inc->found && inc->least_bytes > near(inc) && order->peak_bytes > near(inc);
+  *refused = !inc->has_best && inc->least_bytes > near(inc) && order->peak_bytes > near(inc);
   return PLIM_OK;
 }
 
@@ -240,7 +241,7 @@ static plim_status look_ahead(portfolio *p, int32_t *refused) {
 static int wants_covering(const portfolio *p) {
   const plim_incumbent *inc = p->inc;
   int64_t near_ns = inc->problem->keep_all_ns / 1000 * search_tuning.portfolio.near_permille;
-  return inc->options->brief && !is_long(p) && !(inc->found && inc->best_ns - inc->bound_ns <= near_ns);
+  return inc->options->brief && !is_long(p) && !(inc->has_best && inc->best_ns - inc->bound_ns <= near_ns);
 }
 
 /* A third round follows where the numerics are given, the plan is far from its bound, and there are no limits. With
@@ -249,7 +250,7 @@ static int wants_covering(const portfolio *p) {
 static int wants_third_round(const portfolio *p) {
   const plim_incumbent *inc = p->inc;
   const plim_plan_options *options = inc->options;
-  if (!inc->problem->fixed_numerics || !inc->found || is_long(p)) return 0;
+  if (!inc->problem->fixed_numerics || !inc->has_best || is_long(p)) return 0;
   if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
   return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * search_tuning.portfolio.far_percent;
 }

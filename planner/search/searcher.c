@@ -11,140 +11,147 @@
 #include "planner/search/searches.h"
 
 /* Pack the candidate and submit it. */
-static plim_status try_candidate(plim_searcher *s, int32_t effort) {
+static plim_status try_candidate(plim_searcher *searcher, int32_t effort) {
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(s->inc, &s->candidate, effort, &result));
-  s->excess_bytes = result.bytes - s->inc->budget_bytes;
+  PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->candidate, effort, &result));
+  searcher->excess_bytes = result.bytes - searcher->inc->budget_bytes;
   return PLIM_OK;
 }
 
 /* Would a candidate of this time be the best plan, and does its packing miss the budget by only a little? */
-static int is_near(const plim_searcher *s, int64_t time_ns) {
-  return s->excess_bytes > 0 && s->excess_bytes <= s->inc->budget_bytes / search_tuning.searcher.hard_part &&
-         (!s->inc->found || time_ns < s->inc->best_ns);
+static int is_near(const plim_searcher *searcher, int64_t time_ns) {
+  return searcher->excess_bytes > 0 &&
+         searcher->excess_bytes <= searcher->inc->budget_bytes / search_tuning.searcher.hard_part &&
+         (!searcher->inc->has_best || time_ns < searcher->inc->best_ns);
 }
 
 /* Pack the candidate with more effort; where that almost fits, by exact search. */
-static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
-  PLIM_TRY(try_candidate(s, search_tuning.searcher.effort_strong));
-  return is_near(s, time_ns) ? try_candidate(s, search_tuning.searcher.effort_hard) : PLIM_OK;
+static plim_status pack_well(plim_searcher *searcher, int64_t time_ns) {
+  PLIM_TRY(try_candidate(searcher, search_tuning.searcher.effort_strong));
+  return is_near(searcher, time_ns) ? try_candidate(searcher, search_tuning.searcher.effort_hard) : PLIM_OK;
 }
 
 /* Pack the schedule in the track and submit it. Where it does not fit, the next packing waits for some moves. It may be
  * of a schedule with the same figures: one packs and another does not. */
-static plim_status try_current(plim_searcher *s, plim_anneal *a) {
+static plim_status try_current(plim_searcher *searcher, plim_anneal *anneal) {
   plim_submit_result result;
-  PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  PLIM_TRY(plim_incumbent_submit(s->inc, &s->current, search_tuning.searcher.effort_quick, &result));
-  int fits = result.bytes <= s->inc->budget_bytes;
-  if (!fits) s->next_try = a->done + search_tuning.searcher.moves_between_packings * (int64_t)s->inc->problem->n_ops;
-  if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->inc->budget_bytes;
-  a->stop = plim_incumbent_proved(s->inc);
-  if (a->stop && s->halt) atomic_store(s->halt, 1);
+  PLIM_TRY(plim_track_store(anneal->mover.track, &searcher->current));
+  PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->current, search_tuning.searcher.effort_quick, &result));
+  int fits = result.bytes <= searcher->inc->budget_bytes;
+  if (!fits)
+    searcher->next_try =
+        anneal->done + search_tuning.searcher.moves_between_packings * (int64_t)searcher->inc->problem->n_ops;
+  if (anneal->mover.track->time_ns == searcher->candidate_ns)
+    searcher->excess_bytes = result.bytes - searcher->inc->budget_bytes;
+  anneal->stop = plim_incumbent_proved(searcher->inc);
+  if (anneal->stop && searcher->halt) atomic_store(searcher->halt, 1);
   return PLIM_OK;
 }
 
 /* Reports progress, and ends the run where another searcher has met the bound. */
 static void on_moves(void *user) {
-  plim_searcher *s = user;
-  plim_incumbent_report(s->inc, "search");
-  if (s->halt && atomic_load(s->halt)) s->anneal.stop = 1;
+  plim_searcher *searcher = user;
+  plim_incumbent_report(searcher->inc, "search");
+  if (searcher->halt && atomic_load(searcher->halt)) searcher->anneal.stop = 1;
 }
 
-static plim_status on_fit(void *user, plim_anneal *a) {
-  plim_searcher *s = user;
-  int64_t time_ns = a->mover.track->time_ns;
-  if (s->candidate_ns == 0 || time_ns < s->candidate_ns) {
-    PLIM_TRY(plim_track_store(a->mover.track, &s->candidate));
-    s->candidate_ns = time_ns;
-    s->excess_bytes = INT64_MAX;
+static plim_status on_fit(void *user, plim_anneal *anneal) {
+  plim_searcher *searcher = user;
+  int64_t time_ns = anneal->mover.track->time_ns;
+  if (searcher->candidate_ns == 0 || time_ns < searcher->candidate_ns) {
+    PLIM_TRY(plim_track_store(anneal->mover.track, &searcher->candidate));
+    searcher->candidate_ns = time_ns;
+    searcher->excess_bytes = INT64_MAX;
   }
-  if (a->done >= s->next_try) PLIM_TRY(try_current(s, a));
-  a->faster_than_ns = s->inc->found ? s->inc->best_ns : INT64_MAX;
+  if (anneal->done >= searcher->next_try) PLIM_TRY(try_current(searcher, anneal));
+  anneal->faster_than_ns = searcher->inc->has_best ? searcher->inc->best_ns : INT64_MAX;
   return PLIM_OK;
 }
 
 /* The limit of the next run: lower by half of what the packing of the candidate needed too much; where it fitted, half
  * way back to the budget. */
-static int64_t next_limit(const plim_searcher *s, int64_t limit) {
-  int64_t budget = s->inc->budget_bytes, most = budget / search_tuning.searcher.limit_part,
-          step = s->excess_bytes / 2 + s->inc->problem->align;
-  if (s->candidate_ns == 0 || s->excess_bytes <= 0) return limit + (budget - limit) / 2;
+static int64_t next_limit(const plim_searcher *searcher, int64_t limit) {
+  int64_t budget = searcher->inc->budget_bytes, most = budget / search_tuning.searcher.limit_part,
+          step = searcher->excess_bytes / 2 + searcher->inc->problem->align;
+  if (searcher->candidate_ns == 0 || searcher->excess_bytes <= 0) return limit + (budget - limit) / 2;
   return limit - (step < most ? step : most);
 }
 
 /* The shares of moves, without those that cannot change a schedule of this problem. */
-static void set_shares(const plim_problem *p, plim_anneal *a, const plim_annealing *c) {
+static void set_shares(const plim_problem *p, plim_anneal *anneal, const plim_annealing *annealing) {
   int choices = 0;
   for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
-  for (int move = 0; move < PLIM_MOVES; move++) a->share[move] = c->share[move];
-  if (!choices) a->share[PLIM_MOVE_CHOICE] = 0;
-  if (p->fixed_order) a->share[PLIM_MOVE_FIRST] = a->share[PLIM_MOVE_GROUP] = 0;
+  for (int move = 0; move < PLIM_MOVES; move++) anneal->share[move] = annealing->share[move];
+  if (!choices) anneal->share[PLIM_MOVE_CHOICE] = 0;
+  if (p->fixed_order) anneal->share[PLIM_MOVE_FIRST] = anneal->share[PLIM_MOVE_GROUP] = 0;
 }
 
 /* Improve the schedule in the track by exact neighbourhoods, unless the runs of an op are limited. The copy of the
  * mover has random numbers of its own, so that annealing runs do not depend on this. */
-static void improve(const plim_searcher *s, int64_t limit) {
-  plim_mover mover = s->anneal.mover;
-  if (s->anneal.runs_an_op_limit > 0) return;
+static void improve(const plim_searcher *searcher, int64_t limit) {
+  plim_mover mover = searcher->anneal.mover;
+  if (searcher->anneal.runs_an_op_limit > 0) return;
   mover.limit = limit;
-  plim_neighbourhood_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0
+  plim_neighbourhood_improve(&mover, searcher->anneal.share[PLIM_MOVE_CHOICE] > 0
                                          ? search_tuning.searcher.neighbourhoods_with_choices
                                          : search_tuning.searcher.neighbourhoods);
 }
 
 /* At the end of an annealing run: polish and improve the candidate, and pack it well. Where that does not fit, pack the
  * candidate as it was. */
-static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
-  if (s->candidate_ns == 0) return PLIM_OK;
-  int tried = s->excess_bytes <= 0;
-  plim_schedule rough = s->candidate;
-  s->candidate = (plim_schedule){.ctx = rough.ctx};
-  plim_track_load(s->track, &rough);
-  plim_status status = plim_polish(s->track, limit);
-  if (status == PLIM_OK) improve(s, limit);
-  int64_t polished_ns = s->track->time_ns;
-  if (status == PLIM_OK && polished_ns < s->candidate_ns) {
-    status = plim_track_store(s->track, &s->candidate);
-    if (status == PLIM_OK) status = pack_well(s, polished_ns);
+static plim_status pack_candidate(plim_searcher *searcher, int64_t limit) {
+  if (searcher->candidate_ns == 0) return PLIM_OK;
+  int tried = searcher->excess_bytes <= 0;
+  plim_schedule rough = searcher->candidate;
+  searcher->candidate = (plim_schedule){.ctx = rough.ctx};
+  plim_track_load(searcher->track, &rough);
+  plim_status status = plim_polish(searcher->track, limit);
+  if (status == PLIM_OK) improve(searcher, limit);
+  int64_t polished_ns = searcher->track->time_ns;
+  if (status == PLIM_OK && polished_ns < searcher->candidate_ns) {
+    status = plim_track_store(searcher->track, &searcher->candidate);
+    if (status == PLIM_OK) status = pack_well(searcher, polished_ns);
   }
-  plim_schedule_free(&s->candidate);
-  s->candidate = rough;
-  int polished = polished_ns < s->candidate_ns;
-  if (status != PLIM_OK || tried || (polished && s->excess_bytes <= 0)) return status;
-  return polished ? try_candidate(s, search_tuning.searcher.effort_strong) : pack_well(s, s->candidate_ns);
+  plim_schedule_free(&searcher->candidate);
+  searcher->candidate = rough;
+  int polished = polished_ns < searcher->candidate_ns;
+  if (status != PLIM_OK || tried || (polished && searcher->excess_bytes <= 0)) return status;
+  return polished ? try_candidate(searcher, search_tuning.searcher.effort_strong)
+                  : pack_well(searcher, searcher->candidate_ns);
 }
 
 /* Load the start, and set what the run needs. The room of the track grows for starts of many runs an op, such as
  * Rotor's. */
-static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_schedule *start) {
-  plim_incumbent *inc = s->inc;
-  plim_anneal *a = &s->anneal;
-  PLIM_TRY(plim_track_make_room(&s->track, start->n));
-  a->mover.track = s->track;
-  set_shares(inc->problem, a, c);
-  a->strict = c->start == PLIM_START_BEST_WITHIN && inc->found;
-  a->hot = c->hot * 100 / inc->problem->n_ops;
-  a->cold = search_tuning.searcher.cold * 100 / inc->problem->n_ops;
-  a->faster_than_ns = inc->found ? inc->best_ns : INT64_MAX;
-  s->candidate_ns = s->excess_bytes = 0;
-  s->next_try = a->done;
-  plim_track_load(s->track, start);
-  if (a->strict && plim_track_peak(s->track) > a->mover.limit) a->mover.limit = plim_track_peak(s->track);
+static plim_status set_up(plim_searcher *searcher, const plim_annealing *annealing, const plim_schedule *start) {
+  plim_incumbent *inc = searcher->inc;
+  plim_anneal *anneal = &searcher->anneal;
+  PLIM_TRY(plim_track_make_room(&searcher->track, start->n));
+  anneal->mover.track = searcher->track;
+  set_shares(inc->problem, anneal, annealing);
+  anneal->strict = annealing->start == PLIM_START_BEST_WITHIN && inc->has_best;
+  anneal->hot = annealing->hot * 100 / inc->problem->n_ops;
+  anneal->cold = search_tuning.searcher.cold * 100 / inc->problem->n_ops;
+  anneal->faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX;
+  searcher->candidate_ns = searcher->excess_bytes = 0;
+  searcher->next_try = anneal->done;
+  plim_track_load(searcher->track, start);
+  if (anneal->strict && plim_track_peak(searcher->track) > anneal->mover.limit)
+    anneal->mover.limit = plim_track_peak(searcher->track);
   return PLIM_OK;
 }
 
-plim_status plim_searcher_anneal(plim_searcher *s, const plim_annealing *c, const plim_schedule *start, int64_t moves,
-                                 int64_t deadline_ns) {
-  plim_anneal *a = &s->anneal;
-  PLIM_TRY(set_up(s, c, start));
-  a->iterations = moves;
-  a->deadline_ns = deadline_ns;
-  plim_status status = plim_anneal_run(a);
+plim_status plim_searcher_anneal(plim_searcher *searcher, const plim_annealing *annealing, const plim_schedule *start,
+                                 int64_t moves, int64_t deadline_ns) {
+  plim_anneal *anneal = &searcher->anneal;
+  PLIM_TRY(set_up(searcher, annealing, start));
+  anneal->iterations = moves;
+  anneal->deadline_ns = deadline_ns;
+  plim_status status = plim_anneal_run(anneal);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->candidate_ns == 0) PLIM_TRY(plim_track_store(s->track, &s->candidate)); /* above the limit */
-  PLIM_TRY(pack_candidate(s, a->mover.limit));
-  a->mover.limit = next_limit(s, a->mover.limit);
+  if (searcher->candidate_ns == 0)
+    PLIM_TRY(plim_track_store(searcher->track, &searcher->candidate)); /* above the limit */
+  PLIM_TRY(pack_candidate(searcher, anneal->mover.limit));
+  anneal->mover.limit = next_limit(searcher, anneal->mover.limit);
   return status;
 }
 
@@ -172,8 +179,8 @@ done:
   return status;
 }
 
-void plim_searcher_end(plim_searcher *s) {
-  plim_track_free(s->track);
-  plim_schedule_free(&s->current);
-  plim_schedule_free(&s->candidate);
+void plim_searcher_end(plim_searcher *searcher) {
+  plim_track_free(searcher->track);
+  plim_schedule_free(&searcher->current);
+  plim_schedule_free(&searcher->candidate);
 }

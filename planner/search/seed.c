@@ -15,26 +15,26 @@ typedef struct seeder {
 } seeder;
 
 /* Within the limit before above it; then less time, or a lower peak where both are above. */
-static int better(const seeder *s, const plim_timeline *t) {
-  int fits = t->peak_bytes <= s->limit, best_fits = s->peak_bytes <= s->limit;
+static int better(const seeder *s, const plim_timeline *timeline) {
+  int fits = timeline->peak_bytes <= s->limit, best_fits = s->peak_bytes <= s->limit;
   if (fits != best_fits) return fits;
-  if (fits || t->peak_bytes == s->peak_bytes) return t->time_ns < s->time_ns;
-  return t->peak_bytes < s->peak_bytes;
+  if (fits || timeline->peak_bytes == s->peak_bytes) return timeline->time_ns < s->time_ns;
+  return timeline->peak_bytes < s->peak_bytes;
 }
 
 static plim_status consider(seeder *s, const plim_schedule *trial) {
-  const plim_timeline *t = NULL;
-  PLIM_TRY(plim_incumbent_evaluate(s->inc, trial, &t));
-  if (s->out->n > 0 && !better(s, t)) return PLIM_OK;
-  s->peak_bytes = t->peak_bytes;
-  s->time_ns = t->time_ns;
+  const plim_timeline *timeline = NULL;
+  PLIM_TRY(plim_incumbent_evaluate(s->inc, trial, &timeline));
+  if (s->out->n > 0 && !better(s, timeline)) return PLIM_OK;
+  s->peak_bytes = timeline->peak_bytes;
+  s->time_ns = timeline->time_ns;
   return plim_schedule_copy(s->out, trial);
 }
 
-static plim_status visit(void *user, plim_checkpoints *c) {
+static plim_status visit(void *user, plim_checkpoints *checkpoints) {
   seeder *s = user;
   for (int32_t hold = 0; hold < 2; hold++) {
-    plim_status status = plim_checkpoints_schedule(c, hold, s->runs_limit, s->trial);
+    plim_status status = plim_checkpoints_schedule(checkpoints, hold, s->runs_limit, s->trial);
     if (status == PLIM_OK) status = consider(s, s->trial);
     if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   }
@@ -44,16 +44,16 @@ static plim_status visit(void *user, plim_checkpoints *c) {
 plim_status plim_seed_make(plim_incumbent *inc, int64_t limit, int32_t runs_limit, plim_schedule *out) {
   const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
-  plim_checkpoints *c = NULL;
+  plim_checkpoints *checkpoints = NULL;
   seeder s = {.inc = inc, .limit = limit, .runs_limit = runs_limit, .trial = &trial, .out = out};
   plim_status status;
   out->n = 0;
   PLIM_CHECK(plim_schedule_program_order(p, &trial));
   PLIM_CHECK(consider(&s, &trial));
-  PLIM_CHECK(plim_checkpoints_new(p, &c));
-  PLIM_CHECK(plim_checkpoints_sweep(c, search_tuning.seed.thresholds, visit, &s));
+  PLIM_CHECK(plim_checkpoints_new(p, &checkpoints));
+  PLIM_CHECK(plim_checkpoints_sweep(checkpoints, search_tuning.seed.thresholds, visit, &s));
 done:
-  plim_checkpoints_free(c);
+  plim_checkpoints_free(checkpoints);
   plim_schedule_free(&trial);
   return status;
 }

@@ -33,15 +33,15 @@ typedef struct covering_search {
 } covering_search;
 
 /* The rate at which the first round begins: an op of average time must remove a tenth of the excess to be worth it. */
-static double first_rate(const covering_search *c) {
-  const plim_problem *p = c->inc->problem;
-  return search_tuning.covering.bulk_left * c->covering->excess * p->n_ops /
+static double first_rate(const covering_search *search) {
+  const plim_problem *p = search->inc->problem;
+  return search_tuning.covering.bulk_left * search->covering->excess * p->n_ops /
          (double)(p->keep_all_ns > 0 ? p->keep_all_ns : 1);
 }
 
 /* The rate at which a round ends: a chain of the slowest ops would be worth a single byte at one position. */
-static double last_rate(const covering_search *c) {
-  const plim_problem *p = c->inc->problem;
+static double last_rate(const covering_search *search) {
+  const plim_problem *p = search->inc->problem;
   int64_t slowest = 1;
   for (int32_t v = 0; v < p->n_ops; v++) {
     if (p->op[v].choice[0].time_ns > slowest) slowest = p->op[v].choice[0].time_ns;
@@ -49,110 +49,112 @@ static double last_rate(const covering_search *c) {
   return 1.0 / ((double)slowest * PLIM_GREEDY_COVERING_CHAIN);
 }
 
-static int fits(const covering_search *c) {
-  return plim_track_peak(c->track) <= c->goal;
+static int fits(const covering_search *search) {
+  return plim_track_peak(search->track) <= search->goal;
 }
 
 /* When little is left above the goal, that lies at positions where repeats are costly. Instead of paying ever worse
  * rates there, lower the limit of the walks below the goal, each time by half of what the peak exceeds it. Repeats at
  * usual rates near those positions then lower them as well. Polishing removes what was too much. */
-static void lower_limit(covering_search *c, int64_t area) {
-  int64_t over = plim_track_peak(c->track) - c->goal,
-          least = c->goal - c->goal / 100 * search_tuning.covering.below_percent;
-  if (over <= 0 || area > c->begin_area / 100 * search_tuning.covering.below_area_percent) return;
-  c->covering->limit -= over / 2 + 1;
-  if (c->covering->limit < least) c->covering->limit = least;
+static void lower_limit(covering_search *search, int64_t area) {
+  int64_t over = plim_track_peak(search->track) - search->goal,
+          least = search->goal - search->goal / 100 * search_tuning.covering.below_percent;
+  if (over <= 0 || area > search->begin_area / 100 * search_tuning.covering.below_area_percent) return;
+  search->covering->limit -= over / 2 + 1;
+  if (search->covering->limit < least) search->covering->limit = least;
 }
 
 /* *diverged is 1 where the area grows again at a low rate. The track then gets the schedule of least area back, and the
  * round ends. */
-static plim_status stop_if_diverged(covering_search *c, int64_t area, int32_t *diverged) {
-  if (c->bulk_rate <= 0 || c->covering->rate > search_tuning.covering.near_bulk * c->bulk_rate) return PLIM_OK;
-  *diverged = c->least_area < INT64_MAX && area > c->least_area &&
-              area > c->begin_area / 100 * search_tuning.covering.diverged_percent;
-  if (*diverged) plim_track_load(c->track, &c->least);
-  if (area >= c->least_area) return PLIM_OK;
-  c->least_area = area;
-  return plim_track_store(c->track, &c->least);
+static plim_status stop_if_diverged(covering_search *search, int64_t area, int32_t *diverged) {
+  if (search->bulk_rate <= 0 || search->covering->rate > search_tuning.covering.near_bulk * search->bulk_rate)
+    return PLIM_OK;
+  *diverged = search->least_area < INT64_MAX && area > search->least_area &&
+              area > search->begin_area / 100 * search_tuning.covering.diverged_percent;
+  if (*diverged) plim_track_load(search->track, &search->least);
+  if (area >= search->least_area) return PLIM_OK;
+  search->least_area = area;
+  return plim_track_store(search->track, &search->least);
 }
 
 /* Is the room for runs used up? Then the round ends. */
-static int is_full(const covering_search *c) {
-  return c->track->n_free <= 2 * PLIM_GREEDY_COVERING_CHAIN;
+static int is_full(const covering_search *search) {
+  return search->track->n_free <= 2 * PLIM_GREEDY_COVERING_CHAIN;
 }
 
 /* Set rate and limit of the next walk of the round. */
-static plim_status next_walk(covering_search *c, int32_t *diverged) {
-  plim_greedy_covering *covering = c->covering;
-  int64_t area = plim_track_excess(c->track, c->goal);
-  int few = covering->changes <= c->track->n_runs / search_tuning.covering.few_changes;
-  if (c->bulk_rate <= 0 && covering->excess <= search_tuning.covering.bulk_left * c->begin_excess)
-    c->bulk_rate = covering->rate;
-  PLIM_TRY(stop_if_diverged(c, area, diverged));
-  lower_limit(c, area);
+static plim_status next_walk(covering_search *search, int32_t *diverged) {
+  plim_greedy_covering *covering = search->covering;
+  int64_t area = plim_track_excess(search->track, search->goal);
+  int few = covering->changes <= search->track->n_runs / search_tuning.covering.few_changes;
+  if (search->bulk_rate <= 0 && covering->excess <= search_tuning.covering.bulk_left * search->begin_excess)
+    search->bulk_rate = covering->rate;
+  PLIM_TRY(stop_if_diverged(search, area, diverged));
+  lower_limit(search, area);
   covering->rate *= few ? search_tuning.covering.rate_factor * search_tuning.covering.rate_factor
                         : search_tuning.covering.rate_factor;
   return PLIM_OK;
 }
 
 /* One round of walks, until deadline_ns at the latest. */
-static plim_status run_round(covering_search *c, int64_t deadline_ns) {
-  plim_context *ctx = c->inc->problem->ctx;
-  double last = last_rate(c);
+static plim_status run_round(covering_search *search, int64_t deadline_ns) {
+  plim_context *ctx = search->inc->problem->ctx;
+  double last = last_rate(search);
   int32_t diverged = 0;
-  c->covering->rate = c->begin_rate;
-  c->covering->limit = c->goal;
-  c->least_area = INT64_MAX;
+  search->covering->rate = search->begin_rate;
+  search->covering->limit = search->goal;
+  search->least_area = INT64_MAX;
   for (int walk = 0;
-       walk < search_tuning.covering.walks && (walk < 2 || !fits(c)) && c->covering->rate > last && !diverged; walk++) {
+       walk < search_tuning.covering.walks && (walk < 2 || !fits(search)) && search->covering->rate > last && !diverged;
+       walk++) {
     if (plim_effort_over(ctx, 0)) return PLIM_ECANCEL;
     if (plim_now_ns() >= deadline_ns) return PLIM_OK;
-    plim_greedy_covering_walk(c->covering);
-    plim_incumbent_report(c->inc, "cover");
-    PLIM_TRY(next_walk(c, &diverged));
-    diverged |= is_full(c);
+    plim_greedy_covering_walk(search->covering);
+    plim_incumbent_report(search->inc, "cover");
+    PLIM_TRY(next_walk(search, &diverged));
+    diverged |= is_full(search);
   }
   return PLIM_OK;
 }
 
 /* Submit the schedule of a round, polished, where it is better than the best. Where its peak fits and its packing does
  * not, lower the goal by half of what was too much. */
-static plim_status take_outcome(covering_search *c) {
-  plim_track *t = c->track;
-  int within = fits(c);
+static plim_status take_outcome(covering_search *search) {
+  plim_track *track = search->track;
+  int within = fits(search);
   plim_submit_result result;
-  if (within) PLIM_TRY(plim_polish(t, c->goal));
-  int64_t time_ns = within ? t->time_ns : INT64_MAX, peak = plim_track_peak(t);
-  int better = within ? time_ns < c->best_ns : c->best_ns == INT64_MAX && peak < c->best_peak;
+  if (within) PLIM_TRY(plim_polish(track, search->goal));
+  int64_t time_ns = within ? track->time_ns : INT64_MAX, peak = plim_track_peak(track);
+  int better = within ? time_ns < search->best_ns : search->best_ns == INT64_MAX && peak < search->best_peak;
   if (!better) return PLIM_OK;
-  PLIM_TRY(plim_track_store(t, &c->best));
-  c->best_peak = peak;
+  PLIM_TRY(plim_track_store(track, &search->best));
+  search->best_peak = peak;
   if (!within) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit(c->inc, &c->best, search_tuning.covering.effort, &result));
-  if (result.bytes <= c->budget) c->best_ns = time_ns;
-  if (result.bytes > c->budget) c->goal -= (result.bytes - c->budget) / 2 + c->inc->problem->align;
+  PLIM_TRY(plim_incumbent_submit(search->inc, &search->best, search_tuning.covering.effort, &result));
+  if (result.bytes <= search->budget) search->best_ns = time_ns;
+  if (result.bytes > search->budget) search->goal -= (result.bytes - search->budget) / 2 + search->inc->problem->align;
   return PLIM_OK;
 }
 
-static plim_status run_rounds(covering_search *c, int32_t rounds, int64_t deadline_ns) {
-  plim_greedy_covering *covering = c->covering;
-  covering->limit = c->goal;
+static plim_status run_rounds(covering_search *search, int32_t rounds, int64_t deadline_ns) {
+  plim_greedy_covering *covering = search->covering;
+  covering->limit = search->goal;
   covering->rate = INFINITY; /* no repeat is worth that: the walk only measures the excess */
   plim_greedy_covering_walk(covering);
-  c->begin_rate = first_rate(c);
-  c->begin_excess = covering->excess;
-  c->begin_area = plim_track_excess(c->track, c->goal);
+  search->begin_rate = first_rate(search);
+  search->begin_excess = covering->excess;
+  search->begin_area = plim_track_excess(search->track, search->goal);
   covering->keep_share = search_tuning.covering.first_keep_share;
   for (int32_t round = 0, missed = 0; round < rounds && missed < search_tuning.covering.missed_rounds; round++) {
-    plim_status status =
-        run_round(c, round == 0 ? plim_incumbent_deadline(c->inc, search_tuning.covering.first_percent) : deadline_ns);
-    missed = fits(c) ? 0 : missed + 1;
-    PLIM_TRY(take_outcome(c));
-    if (status != PLIM_OK || plim_now_ns() >= deadline_ns || c->bulk_rate <= 0) return status;
-    c->begin_rate = search_tuning.covering.restart_factor * c->bulk_rate;
+    plim_status status = run_round(
+        search, round == 0 ? plim_incumbent_deadline(search->inc, search_tuning.covering.first_percent) : deadline_ns);
+    missed = fits(search) ? 0 : missed + 1;
+    PLIM_TRY(take_outcome(search));
+    if (status != PLIM_OK || plim_now_ns() >= deadline_ns || search->bulk_rate <= 0) return status;
+    search->begin_rate = search_tuning.covering.restart_factor * search->bulk_rate;
     covering->keep_share = search_tuning.covering.keep_share;
     covering->noise = search_tuning.covering.noise;
-    plim_track_load(c->track, &c->best);
+    plim_track_load(search->track, &search->best);
   }
   return PLIM_OK;
 }
@@ -161,28 +163,28 @@ plim_status plim_seed_covering(plim_incumbent *inc, int64_t budget_bytes, int32_
                                plim_schedule *schedule) {
   const plim_problem *p = inc->problem;
   int32_t room = search_tuning.covering.runs_an_op * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
-  covering_search c = {.inc = inc,
-                       .budget = budget_bytes,
-                       .goal = budget_bytes,
-                       .best = {.ctx = p->ctx},
-                       .least = {.ctx = p->ctx},
-                       .best_ns = INT64_MAX,
-                       .best_peak = INT64_MAX};
+  covering_search search = {.inc = inc,
+                            .budget = budget_bytes,
+                            .goal = budget_bytes,
+                            .best = {.ctx = p->ctx},
+                            .least = {.ctx = p->ctx},
+                            .best_ns = INT64_MAX,
+                            .best_peak = INT64_MAX};
   plim_status status;
   if (2 * schedule->n > room) room = 2 * schedule->n;
-  PLIM_CHECK(plim_track_new(p, room, &c.track));
-  PLIM_CHECK(plim_greedy_covering_new(c.track, budget_bytes, &c.covering));
-  plim_track_load(c.track, schedule);
-  c.covering->random = (plim_random){inc->options->seed};
-  status = run_rounds(&c, rounds, deadline_ns);
-  if ((status == PLIM_OK || status == PLIM_ECANCEL) && c.best.n > 0) {
-    plim_status copied = plim_schedule_copy(schedule, &c.best);
+  PLIM_CHECK(plim_track_new(p, room, &search.track));
+  PLIM_CHECK(plim_greedy_covering_new(search.track, budget_bytes, &search.covering));
+  plim_track_load(search.track, schedule);
+  search.covering->random = (plim_random){inc->options->seed};
+  status = run_rounds(&search, rounds, deadline_ns);
+  if ((status == PLIM_OK || status == PLIM_ECANCEL) && search.best.n > 0) {
+    plim_status copied = plim_schedule_copy(schedule, &search.best);
     if (copied != PLIM_OK) status = copied;
   }
 done:
-  plim_greedy_covering_free(c.covering);
-  plim_track_free(c.track);
-  plim_schedule_free(&c.best);
-  plim_schedule_free(&c.least);
+  plim_greedy_covering_free(search.covering);
+  plim_track_free(search.track);
+  plim_schedule_free(&search.best);
+  plim_schedule_free(&search.least);
   return status;
 }

@@ -68,14 +68,14 @@ typedef struct columns {
   double *value;
 } columns;
 
-static void fill_columns(const plim_model *m, columns *c) {
-  for (int32_t e = 0; e < m->n_entries; e++) c->first[m->column[e]]++;
-  plim_groups_sum(c->first, m->n_columns);
-  for (int32_t r = m->n_rows - 1; r >= 0; r--) {
-    for (int32_t e = m->row_first[r + 1] - 1; e >= m->row_first[r]; e--) {
-      int at = --c->first[m->column[e]];
+static void fill_columns(const plim_model *model, columns *c) {
+  for (int32_t e = 0; e < model->n_entries; e++) c->first[model->column[e]]++;
+  plim_groups_sum(c->first, model->n_columns);
+  for (int32_t r = model->n_rows - 1; r >= 0; r--) {
+    for (int32_t e = model->row_first[r + 1] - 1; e >= model->row_first[r]; e--) {
+      int at = --c->first[model->column[e]];
       c->row[at] = r;
-      c->value[at] = m->value[e];
+      c->value[at] = model->value[e];
     }
   }
 }
@@ -86,18 +86,19 @@ static void set_number(const functions *f, void *cbc, const char *name, double v
   f->set_parameter(cbc, name, text);
 }
 
-static void set_options(const functions *f, void *cbc, const plim_solve_options *o) {
+static void set_options(const functions *f, void *cbc, const plim_solve_options *options) {
   f->set_log_level(cbc, 0);
   f->set_parameter(cbc, "timeMode", "elapsed");
-  set_number(f, cbc, "ratioGap", o->gap);
-  set_number(f, cbc, "allowableGap", o->absolute_gap);
-  if (o->seconds > 0) set_number(f, cbc, "seconds", o->seconds);
-  if (o->effort > 0 && !o->relax) set_number(f, cbc, "maxNodes", o->effort < INT32_MAX ? (double)o->effort : INT32_MAX);
-  if (o->threads > 1) set_number(f, cbc, "threads", o->threads);
-  if (o->cutoff < INFINITY) set_number(f, cbc, "cutoff", o->cutoff);
+  set_number(f, cbc, "ratioGap", options->gap);
+  set_number(f, cbc, "allowableGap", options->absolute_gap);
+  if (options->seconds > 0) set_number(f, cbc, "seconds", options->seconds);
+  if (options->effort > 0 && !options->relax)
+    set_number(f, cbc, "maxNodes", options->effort < INT32_MAX ? (double)options->effort : INT32_MAX);
+  if (options->threads > 1) set_number(f, cbc, "threads", options->threads);
+  if (options->cutoff < INFINITY) set_number(f, cbc, "cutoff", options->cutoff);
 }
 
-static void read_answer(const functions *f, void *cbc, const plim_model *m, const plim_solve_options *o,
+static void read_answer(const functions *f, void *cbc, const plim_model *model, const plim_solve_options *options,
                         plim_solution *out, double *point) {
   *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
   if (f->is_infeasible(cbc)) {
@@ -107,41 +108,42 @@ static void read_answer(const functions *f, void *cbc, const plim_model *m, cons
   if (f->is_optimal(cbc)) out->end = PLIM_SOLVE_OPTIMAL;
   const double *best = f->point(cbc);
   double objective = f->objective(cbc);
-  out->found = best != NULL && objective < 1e49 && (out->end == PLIM_SOLVE_OPTIMAL || !o->relax);
+  out->found = best != NULL && objective < 1e49 && (out->end == PLIM_SOLVE_OPTIMAL || !options->relax);
   if (out->found) {
     out->objective = objective;
-    memcpy(point, best, (size_t)m->n_columns * sizeof *point);
+    memcpy(point, best, (size_t)model->n_columns * sizeof *point);
   }
-  double bound = o->relax ? objective : f->bound(cbc);
-  if (fabs(bound) < 1e49 && (out->end == PLIM_SOLVE_OPTIMAL || !o->relax)) out->bound = bound;
+  double bound = options->relax ? objective : f->bound(cbc);
+  if (fabs(bound) < 1e49 && (out->end == PLIM_SOLVE_OPTIMAL || !options->relax)) out->bound = bound;
 }
 
-static plim_status solve(plim_context *ctx, const plim_model *m, const plim_solve_options *options, plim_solution *out,
-                         double *point) {
+static plim_status solve(plim_context *ctx, const plim_model *model, const plim_solve_options *options,
+                         plim_solution *out, double *point) {
   functions f;
   columns c = {0};
   plim_solver_info info;
   void *cbc = NULL;
   plim_status status;
   PLIM_TRY(plim_back_end_open(ctx, &library, &f, &info));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)m->n_columns + 1, sizeof *c.first, &c.first));
-  PLIM_CHECK(plim_allocate(ctx, m->n_entries, sizeof *c.row, &c.row));
-  PLIM_CHECK(plim_allocate(ctx, m->n_entries, sizeof *c.value, &c.value));
-  fill_columns(m, &c);
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)model->n_columns + 1, sizeof *c.first, &c.first));
+  PLIM_CHECK(plim_allocate(ctx, model->n_entries, sizeof *c.row, &c.row));
+  PLIM_CHECK(plim_allocate(ctx, model->n_entries, sizeof *c.value, &c.value));
+  fill_columns(model, &c);
   cbc = f.create();
   if (!cbc) PLIM_CHECK(plim_fail(ctx, PLIM_ENOMEM, "CBC %s could not be started", f.version()));
-  f.load(cbc, m->n_columns, m->n_rows, c.first, c.row, c.value, m->low, m->high, m->cost, m->row_low, m->row_high);
-  for (int32_t j = 0; j < m->n_columns && !options->relax; j++) {
-    if (m->integer[j]) f.set_integer(cbc, j);
+  f.load(cbc, model->n_columns, model->n_rows, c.first, c.row, c.value, model->low, model->high, model->cost,
+         model->row_low, model->row_high);
+  for (int32_t j = 0; j < model->n_columns && !options->relax; j++) {
+    if (model->integer[j]) f.set_integer(cbc, j);
   }
   set_options(&f, cbc, options);
   (void)f.solve(cbc);
-  read_answer(&f, cbc, m, options, out, point);
+  read_answer(&f, cbc, model, options, out, point);
 done:
   if (cbc) f.destroy(cbc);
-  plim_release(ctx, c.first, (int64_t)m->n_columns + 1, sizeof *c.first);
-  plim_release(ctx, c.row, m->n_entries, sizeof *c.row);
-  plim_release(ctx, c.value, m->n_entries, sizeof *c.value);
+  plim_release(ctx, c.first, (int64_t)model->n_columns + 1, sizeof *c.first);
+  plim_release(ctx, c.row, model->n_entries, sizeof *c.row);
+  plim_release(ctx, c.value, model->n_entries, sizeof *c.value);
   return status;
 }
 

@@ -92,43 +92,43 @@ typedef struct listener {
   int stop; /* asked for once, asked for ever */
 } listener;
 
-static double told(const listener *l, const void *data, const char *name) {
-  const double *value = l->f->told_item(data, name);
+static double told(const listener *progress, const void *data, const char *name) {
+  const double *value = progress->f->told_item(data, name);
   return value ? *value : NAN;
 }
 
 static void on_callback(int kind, const char *message, const void *data, void *answer, void *user) {
-  listener *l = user;
+  listener *progress = user;
   int *stop = answer; /* first field */
   (void)message;
-  const double *point = kind == BETTER_POINT ? l->f->told_item(data, "mip_solution") : NULL;
-  if (point && l->options->on_point) {
-    l->options->on_point(l->options->user, told(l, data, "objective_function_value"), point);
+  const double *point = kind == BETTER_POINT ? progress->f->told_item(data, "mip_solution") : NULL;
+  if (point && progress->options->on_point) {
+    progress->options->on_point(progress->options->user, told(progress, data, "objective_function_value"), point);
   }
   int in_tree = kind == MIP_INTERRUPT;
-  double objective = in_tree ? told(l, data, "mip_primal_bound") : INFINITY;
-  double bound = in_tree ? told(l, data, "mip_dual_bound") : -INFINITY;
-  if (plim_solve_should_stop(l->ctx, l->options, objective, bound)) l->stop = 1;
-  if (answer) *stop = l->stop;
+  double objective = in_tree ? told(progress, data, "mip_primal_bound") : INFINITY;
+  double bound = in_tree ? told(progress, data, "mip_dual_bound") : -INFINITY;
+  if (plim_solve_should_stop(progress->ctx, progress->options, objective, bound)) progress->stop = 1;
+  if (answer) *stop = progress->stop;
 }
 
 /* Options by name; HiGHS refuses unknown names and values out of range with a status. */
-static int set_options(const functions *f, void *highs, const plim_solve_options *o) {
+static int set_options(const functions *f, void *highs, const plim_solve_options *options) {
   int worst = f->set_bool(highs, "output_flag", 0);
-  worst |= f->set_int(highs, "threads", o->threads > 1 ? o->threads : 1);
-  if (o->seconds > 0) worst |= f->set_double(highs, "time_limit", o->seconds);
-  if (o->effort > 0) {
-    const char *option = o->relax ? "simplex_iteration_limit" : "mip_max_nodes";
-    worst |= f->set_int(highs, option, o->effort < INT32_MAX ? (highs_int)o->effort : INT32_MAX);
+  worst |= f->set_int(highs, "threads", options->threads > 1 ? options->threads : 1);
+  if (options->seconds > 0) worst |= f->set_double(highs, "time_limit", options->seconds);
+  if (options->effort > 0) {
+    const char *option = options->relax ? "simplex_iteration_limit" : "mip_max_nodes";
+    worst |= f->set_int(highs, option, options->effort < INT32_MAX ? (highs_int)options->effort : INT32_MAX);
   }
-  if (o->relax) worst |= f->set_bool(highs, "solve_relaxation", 1);
-  worst |= f->set_double(highs, "mip_rel_gap", o->gap);
-  worst |= f->set_double(highs, "mip_abs_gap", o->absolute_gap);
-  if (o->cutoff < INFINITY) worst |= f->set_double(highs, "objective_bound", o->cutoff);
+  if (options->relax) worst |= f->set_bool(highs, "solve_relaxation", 1);
+  worst |= f->set_double(highs, "mip_rel_gap", options->gap);
+  worst |= f->set_double(highs, "mip_abs_gap", options->absolute_gap);
+  if (options->cutoff < INFINITY) worst |= f->set_double(highs, "objective_bound", options->cutoff);
   return worst;
 }
 
-static plim_status read_answer(plim_context *ctx, const functions *f, void *highs, const plim_solve_options *o,
+static plim_status read_answer(plim_context *ctx, const functions *f, void *highs, const plim_solve_options *options,
                                plim_solution *out, double *point) {
   highs_int end = f->model_status(highs), point_status = 0;
   *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
@@ -153,35 +153,36 @@ static plim_status read_answer(plim_context *ctx, const functions *f, void *high
   out->found = point_status == POINT_FEASIBLE;
   if (out->found) (void)f->double_info(highs, "objective_function_value", &out->objective);
   if (out->found) (void)f->solution(highs, point, NULL, NULL, NULL);
-  if (!o->relax) (void)f->double_info(highs, "mip_dual_bound", &out->bound);
-  if (o->relax && out->end == PLIM_SOLVE_OPTIMAL) out->bound = out->objective;
+  if (!options->relax) (void)f->double_info(highs, "mip_dual_bound", &out->bound);
+  if (options->relax && out->end == PLIM_SOLVE_OPTIMAL) out->bound = out->objective;
   return PLIM_OK;
 }
 
-static plim_status run_highs(plim_context *ctx, const functions *f, void *highs, const plim_model *m,
-                             const plim_solve_options *o, plim_solution *out, double *point) {
-  listener l = {ctx, f, o, 0};
+static plim_status run_highs(plim_context *ctx, const functions *f, void *highs, const plim_model *model,
+                             const plim_solve_options *options, plim_solution *out, double *point) {
+  listener progress = {ctx, f, options, 0};
   if (f->size_of_int(highs) != (highs_int)sizeof(highs_int)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s was built with integers of %d bytes, not %d", f->version(),
                      f->size_of_int(highs), (int)sizeof(highs_int));
   }
-  if (set_options(f, highs, o) != 0 ||
-      f->pass_mip(highs, m->n_columns, m->n_rows, m->n_entries, ROWWISE, MINIMISE, 0, m->cost, m->low, m->high,
-                  m->row_low, m->row_high, m->row_first, m->column, m->value, m->integer) < 0) {
+  if (set_options(f, highs, options) != 0 ||
+      f->pass_mip(highs, model->n_columns, model->n_rows, model->n_entries, ROWWISE, MINIMISE, 0, model->cost,
+                  model->low, model->high, model->row_low, model->row_high, model->row_first, model->column,
+                  model->value, model->integer) < 0) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s refused a model of %d columns and %d rows, or its options",
-                     f->version(), m->n_columns, m->n_rows);
+                     f->version(), model->n_columns, model->n_rows);
   }
-  if (o->start) (void)f->set_solution(highs, o->start, NULL, NULL, NULL);
-  (void)f->set_callback(highs, on_callback, &l);
+  if (options->start) (void)f->set_solution(highs, options->start, NULL, NULL, NULL);
+  (void)f->set_callback(highs, on_callback, &progress);
   (void)f->start_callback(highs, SIMPLEX_INTERRUPT);
   (void)f->start_callback(highs, IPM_INTERRUPT);
   (void)f->start_callback(highs, MIP_INTERRUPT);
   (void)f->start_callback(highs, BETTER_POINT);
   if (f->run(highs) < 0) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s failed with its status %d on a model of %d columns and %d rows",
-                     f->version(), f->model_status(highs), m->n_columns, m->n_rows);
+                     f->version(), f->model_status(highs), model->n_columns, model->n_rows);
   }
-  return read_answer(ctx, f, highs, o, out, point);
+  return read_answer(ctx, f, highs, options, out, point);
 }
 
 static plim_status solve(plim_context *ctx, const plim_model *model, const plim_solve_options *options,

@@ -7,66 +7,67 @@
 
 static const double max_entry = 0x1p48;
 
-static void reserve(plim_model *m, void *array, int64_t *room, int64_t count, size_t size) {
-  if (m->status == PLIM_OK) m->status = plim_array_reserve(m->ctx, array, room, count, size);
+static void reserve(plim_model *model, void *array, int64_t *room, int64_t count, size_t size) {
+  if (model->status == PLIM_OK) model->status = plim_array_reserve(model->ctx, array, room, count, size);
 }
 
-void plim_model_free(plim_model *m) {
-  plim_release(m->ctx, m->cost, m->room_columns[0], sizeof *m->cost);
-  plim_release(m->ctx, m->low, m->room_columns[1], sizeof *m->low);
-  plim_release(m->ctx, m->high, m->room_columns[2], sizeof *m->high);
-  plim_release(m->ctx, m->integer, m->room_columns[3], sizeof *m->integer);
-  plim_release(m->ctx, m->row_low, m->room_rows[0], sizeof *m->row_low);
-  plim_release(m->ctx, m->row_high, m->room_rows[1], sizeof *m->row_high);
-  plim_release(m->ctx, m->row_first, m->room_rows[2], sizeof *m->row_first);
-  plim_release(m->ctx, m->column, m->room_entries[0], sizeof *m->column);
-  plim_release(m->ctx, m->value, m->room_entries[1], sizeof *m->value);
-  *m = (plim_model){.ctx = m->ctx};
+void plim_model_free(plim_model *model) {
+  plim_release(model->ctx, model->cost, model->room_columns[0], sizeof *model->cost);
+  plim_release(model->ctx, model->low, model->room_columns[1], sizeof *model->low);
+  plim_release(model->ctx, model->high, model->room_columns[2], sizeof *model->high);
+  plim_release(model->ctx, model->integer, model->room_columns[3], sizeof *model->integer);
+  plim_release(model->ctx, model->row_low, model->room_rows[0], sizeof *model->row_low);
+  plim_release(model->ctx, model->row_high, model->room_rows[1], sizeof *model->row_high);
+  plim_release(model->ctx, model->row_first, model->room_rows[2], sizeof *model->row_first);
+  plim_release(model->ctx, model->column, model->room_entries[0], sizeof *model->column);
+  plim_release(model->ctx, model->value, model->room_entries[1], sizeof *model->value);
+  *model = (plim_model){.ctx = model->ctx};
 }
 
-int32_t plim_model_column(plim_model *m, double cost, double low, double high, int integer) {
-  int64_t n = (int64_t)m->n_columns + 1;
-  reserve(m, &m->cost, &m->room_columns[0], n, sizeof *m->cost);
-  reserve(m, &m->low, &m->room_columns[1], n, sizeof *m->low);
-  reserve(m, &m->high, &m->room_columns[2], n, sizeof *m->high);
-  reserve(m, &m->integer, &m->room_columns[3], n, sizeof *m->integer);
-  if (m->status != PLIM_OK) return 0;
-  m->cost[m->n_columns] = cost;
-  m->low[m->n_columns] = low;
-  m->high[m->n_columns] = high;
-  m->integer[m->n_columns] = integer;
-  return m->n_columns++;
+int32_t plim_model_column(plim_model *model, double cost, double low, double high, int integer) {
+  int64_t n = (int64_t)model->n_columns + 1;
+  reserve(model, &model->cost, &model->room_columns[0], n, sizeof *model->cost);
+  reserve(model, &model->low, &model->room_columns[1], n, sizeof *model->low);
+  reserve(model, &model->high, &model->room_columns[2], n, sizeof *model->high);
+  reserve(model, &model->integer, &model->room_columns[3], n, sizeof *model->integer);
+  if (model->status != PLIM_OK) return 0;
+  model->cost[model->n_columns] = cost;
+  model->low[model->n_columns] = low;
+  model->high[model->n_columns] = high;
+  model->integer[model->n_columns] = integer;
+  return model->n_columns++;
 }
 
-void plim_model_term(plim_model *m, int32_t column, double value) {
+void plim_model_term(plim_model *model, int32_t column, double value) {
   if (column < 0) return;
-  reserve(m, &m->column, &m->room_entries[0], (int64_t)m->n_entries + 1, sizeof *m->column);
-  reserve(m, &m->value, &m->room_entries[1], (int64_t)m->n_entries + 1, sizeof *m->value);
-  if (m->status != PLIM_OK) return;
-  m->column[m->n_entries] = column;
-  m->value[m->n_entries++] = value;
+  reserve(model, &model->column, &model->room_entries[0], (int64_t)model->n_entries + 1, sizeof *model->column);
+  reserve(model, &model->value, &model->room_entries[1], (int64_t)model->n_entries + 1, sizeof *model->value);
+  if (model->status != PLIM_OK) return;
+  model->column[model->n_entries] = column;
+  model->value[model->n_entries++] = value;
 }
 
 /* What the row being made is divided by: a power of two, which changes no digit. Solvers take entries from 1e15 on for
  * infinite, and there are so many bytes in an int64_t. */
-static double divisor(const plim_model *m) {
+static double divisor(const plim_model *model) {
   double largest = 0;
   int exponent = 0;
-  for (int32_t e = m->row_first[m->n_rows]; e < m->n_entries; e++) largest = fmax(largest, fabs(m->value[e]));
+  for (int32_t e = model->row_first[model->n_rows]; e < model->n_entries; e++)
+    largest = fmax(largest, fabs(model->value[e]));
   if (largest < max_entry) return 1;
   (void)frexp(largest, &exponent);
   return ldexp(1, exponent);
 }
 
-void plim_model_row(plim_model *m, double low, double high) {
-  int64_t n = (int64_t)m->n_rows + 1;
-  reserve(m, &m->row_low, &m->room_rows[0], n, sizeof *m->row_low);
-  reserve(m, &m->row_high, &m->room_rows[1], n, sizeof *m->row_high);
-  reserve(m, &m->row_first, &m->room_rows[2], n + 1, sizeof *m->row_first);
-  if (m->status != PLIM_OK) return;
-  double by = divisor(m);
-  for (int32_t e = m->row_first[m->n_rows]; by > 1 && e < m->n_entries; e++) m->value[e] /= by;
-  m->row_low[m->n_rows] = low / by;
-  m->row_high[m->n_rows] = high / by;
-  m->row_first[++m->n_rows] = m->n_entries;
+void plim_model_row(plim_model *model, double low, double high) {
+  int64_t n = (int64_t)model->n_rows + 1;
+  reserve(model, &model->row_low, &model->room_rows[0], n, sizeof *model->row_low);
+  reserve(model, &model->row_high, &model->room_rows[1], n, sizeof *model->row_high);
+  reserve(model, &model->row_first, &model->room_rows[2], n + 1, sizeof *model->row_first);
+  if (model->status != PLIM_OK) return;
+  double by = divisor(model);
+  for (int32_t e = model->row_first[model->n_rows]; by > 1 && e < model->n_entries; e++) model->value[e] /= by;
+  model->row_low[model->n_rows] = low / by;
+  model->row_high[model->n_rows] = high / by;
+  model->row_first[++model->n_rows] = model->n_entries;
 }

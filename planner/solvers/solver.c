@@ -31,12 +31,12 @@ const char *plim_solver_name(int32_t row) {
 }
 
 /* The first that opens; when none does, what each of them said: one may be there and broken. */
-static plim_status open_first(plim_context *ctx, plim_solver *s) {
+static plim_status open_first(plim_context *ctx, plim_solver *solver) {
   char why[PLIM_ERROR_BYTES];
   size_t used = 0;
   for (int32_t row = 0; row < BACK_ENDS; row++) {
-    s->back_end = plim_back_ends[row];
-    if (s->back_end->open(ctx, &s->info) == PLIM_OK) return PLIM_OK;
+    solver->back_end = plim_back_ends[row];
+    if (solver->back_end->open(ctx, &solver->info) == PLIM_OK) return PLIM_OK;
     int written = snprintf(why + used, sizeof why - used, "; %s", plim_context_error(ctx));
     if (written > 0 && used + (size_t)written < sizeof why) used += (size_t)written;
   }
@@ -44,33 +44,33 @@ static plim_status open_first(plim_context *ctx, plim_solver *s) {
 }
 
 plim_status plim_solver_open(plim_context *ctx, const char *name, plim_solver **out) {
-  plim_solver *s = NULL;
+  plim_solver *solver = NULL;
   char advice[PLIM_NAME_ADVICE_BYTES];
   int32_t row = name ? plim_name_find(plim_solver_name, name) : 0;
   if (row < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "no solver is called \"%s\"%s", name,
                      plim_name_advice(plim_solver_name, name, advice));
   }
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
-  *s = (plim_solver){.ctx = ctx, .back_end = plim_back_ends[row]};
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *solver, &solver));
+  *solver = (plim_solver){.ctx = ctx, .back_end = plim_back_ends[row]};
   char program[PLIM_LIBRARY_PATH_BYTES];
-  plim_status status = name ? s->back_end->open(ctx, &s->info) : open_first(ctx, s);
+  plim_status status = name ? solver->back_end->open(ctx, &solver->info) : open_first(ctx, solver);
   if (status == PLIM_OK) status = plim_solver_program(ctx, program); /* told now rather than when it is to solve */
   if (status != PLIM_OK) {
-    plim_solver_close(s);
+    plim_solver_close(solver);
     return status;
   }
-  s->info.name = s->back_end->name;
-  *out = s;
+  solver->info.name = solver->back_end->name;
+  *out = solver;
   return PLIM_OK;
 }
 
-void plim_solver_close(plim_solver *s) {
-  if (s) plim_release(s->ctx, s, 1, sizeof *s);
+void plim_solver_close(plim_solver *solver) {
+  if (solver) plim_release(solver->ctx, solver, 1, sizeof *solver);
 }
 
-const plim_solver_info *plim_solver_about(const plim_solver *s) {
-  return &s->info;
+const plim_solver_info *plim_solver_about(const plim_solver *solver) {
+  return &solver->info;
 }
 
 int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound) {
@@ -78,8 +78,8 @@ int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options,
   return options->on_progress && options->on_progress(options->user, objective, bound);
 }
 
-plim_status plim_solver_solve(plim_solver *s, const plim_model *model, const plim_solve_options *options,
+plim_status plim_solver_solve(plim_solver *solver, const plim_model *model, const plim_solve_options *options,
                               plim_solution *out, double *point) {
   PLIM_TRY(model->status);
-  return plim_solve_in_subprocess(s->ctx, s->back_end->name, model, options, out, point);
+  return plim_solve_in_subprocess(solver->ctx, solver->back_end->name, model, options, out, point);
 }

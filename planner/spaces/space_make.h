@@ -18,7 +18,7 @@ extern "C" {
 
 /* A planner of one arena, which this folder does not see: a plan of the graph whose peak is within budget_bytes and
  * whose sum of costs is small, each run of an op at `cost` [n_ops]; plim_one_arena_plan
- * (planner/one_arena/unpacked_plan.h). *out NULL: it found none. */
+ * (planner/one_arena/arena_plan.h). *out NULL: it found none. */
 typedef plim_status plim_space_one_arena(const plim_graph *graph, const int64_t *cost, int64_t budget_bytes,
                                          int64_t time_limit_ns, int32_t threads, plim_plan **out);
 

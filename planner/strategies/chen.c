@@ -15,36 +15,37 @@ typedef struct chen {
 } chen;
 
 /* Submit the schedule of a set of checkpoints, unless it is slower than the best. */
-static plim_status submit(void *user, plim_checkpoints *c) {
-  chen *u = user;
-  plim_incumbent *inc = u->inc;
+static plim_status submit(void *user, plim_checkpoints *checkpoints) {
+  chen *run = user;
+  plim_incumbent *inc = run->inc;
   const plim_timeline *timeline = NULL;
   if (plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
-  PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
-  PLIM_TRY(plim_incumbent_evaluate(inc, &u->schedule, &timeline));
-  if (inc->found && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
-  return plim_incumbent_submit(u->inc, &u->schedule, strategies_tuning.chen.effort, NULL);
+  PLIM_TRY(plim_checkpoints_schedule(checkpoints, 1, INT32_MAX, &run->schedule));
+  PLIM_TRY(plim_incumbent_evaluate(inc, &run->schedule, &timeline));
+  if (inc->has_best && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
+  return plim_incumbent_submit(run->inc, &run->schedule, strategies_tuning.chen.effort, NULL);
 }
 
-static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
+static plim_status every_sqrt(plim_checkpoints *checkpoints, chen *run) {
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
-    int32_t n = plim_checkpoints_every(c, (plim_checkpoint_kind)kind, 1), k = 1;
+    int32_t n = plim_checkpoints_every(checkpoints, (plim_checkpoint_kind)kind, 1), k = 1;
     while ((k + 1) * (k + 1) <= n) k++;
-    (void)plim_checkpoints_every(c, (plim_checkpoint_kind)kind, k);
-    PLIM_TRY(submit(u, c));
+    (void)plim_checkpoints_every(checkpoints, (plim_checkpoint_kind)kind, k);
+    PLIM_TRY(submit(run, checkpoints));
   }
   return PLIM_OK;
 }
 
 static plim_status submit_checkpoints(plim_incumbent *inc, int greedy) {
-  plim_checkpoints *c = NULL;
-  chen u = {inc, {.ctx = inc->problem->ctx}};
-  plim_status status = plim_checkpoints_new(inc->problem, &c);
+  plim_checkpoints *checkpoints = NULL;
+  chen run = {inc, {.ctx = inc->problem->ctx}};
+  plim_status status = plim_checkpoints_new(inc->problem, &checkpoints);
   int32_t steps = inc->problem->n_ops > strategies_tuning.chen.many_ops ? strategies_tuning.chen.thresholds_many
                                                                         : strategies_tuning.chen.thresholds;
-  if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, steps, submit, &u) : every_sqrt(c, &u);
-  plim_checkpoints_free(c);
-  plim_schedule_free(&u.schedule);
+  if (status == PLIM_OK)
+    status = greedy ? plim_checkpoints_sweep(checkpoints, steps, submit, &run) : every_sqrt(checkpoints, &run);
+  plim_checkpoints_free(checkpoints);
+  plim_schedule_free(&run.schedule);
   return status;
 }
 

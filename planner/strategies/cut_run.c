@@ -8,13 +8,13 @@
 #include "planner/strategies/strategies_tuning.h"
 
 /* Effort of the cut model. An iteration of the options is as much work as a move of the search. */
-static int64_t strategy_work(const plim_plan_options *o) {
+static int64_t strategy_work(const plim_plan_options *options) {
   const int64_t max_work = INT64_MAX / 4;
-  if (o->iterations > 0)
-    return o->iterations < max_work / strategies_tuning.cut.work_a_move
-               ? o->iterations * strategies_tuning.cut.work_a_move
+  if (options->iterations > 0)
+    return options->iterations < max_work / strategies_tuning.cut.work_a_move
+               ? options->iterations * strategies_tuning.cut.work_a_move
                : max_work;
-  return o->time_limit_ns > 0 ? max_work : strategies_tuning.cut.work;
+  return options->time_limit_ns > 0 ? max_work : strategies_tuning.cut.work;
 }
 
 /* The model does not see the bytes that recomputing itself takes, so its plan may be far from its bound. A short search
@@ -41,5 +41,5 @@ plim_status plim_cut_run(plim_incumbent *inc) {
   plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, strategies_tuning.cut.percent), &seed);
   plim_schedule_free(&seed);
   if (status != PLIM_OK || plim_incumbent_decided(inc)) return status;
-  return inc->found ? refine(inc) : plim_search_run(inc);
+  return inc->has_best ? refine(inc) : plim_search_run(inc);
 }

@@ -13,34 +13,35 @@
 
 #include <math.h>
 
-#include "planner/strategies/stage_plans.h"
+#include "planner/strategies/strategies_internal.h"
 #include "planner/strategies/strategies_tuning.h"
 
-static plim_status submit_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
-  for (int32_t k = 1; k <= strategies_tuning.lp_round.thresholds && !plim_context_cancelled(p->dag->ctx); k++) {
-    PLIM_TRY(plim_stage_model_read(model, point, (double)k / (strategies_tuning.lp_round.thresholds + 1), p->stages));
-    PLIM_TRY(plim_stage_plans_submit(p));
+static plim_status submit_rounded(plim_stage_plans *plans, const plim_stage_model *model, const double *point) {
+  for (int32_t k = 1; k <= strategies_tuning.lp_round.thresholds && !plim_context_cancelled(plans->dag->ctx); k++) {
+    PLIM_TRY(
+        plim_stage_model_read(model, point, (double)k / (strategies_tuning.lp_round.thresholds + 1), plans->stages));
+    PLIM_TRY(plim_stage_plans_submit(plans));
   }
   return PLIM_OK;
 }
 
 /* Can the program be solved in the pivots allowed? With more columns than pivots it cannot, and is not begun. */
-static int may_end(const plim_plan_options *o, const plim_stage_model *model) {
-  return o->iterations <= 0 || model->linear.n_columns <= o->iterations;
+static int may_end(const plim_plan_options *options, const plim_stage_model *model) {
+  return options->iterations <= 0 || model->linear.n_columns <= options->iterations;
 }
 
-static plim_status solve_margin(plim_stage_plans *p, plim_solver *solver, int64_t limit) {
-  plim_context *ctx = p->dag->ctx;
+static plim_status solve_margin(plim_stage_plans *plans, plim_solver *solver, int64_t limit) {
+  plim_context *ctx = plans->dag->ctx;
   plim_stage_model *model = NULL;
   double *point = NULL;
   plim_solution s;
   plim_status status = PLIM_OK;
-  PLIM_TRY(plim_stage_plans_model(p, limit, &model));
-  if (!may_end(p->inc->options, model)) goto done;
+  PLIM_TRY(plim_stage_plans_model(plans, limit, &model));
+  if (!may_end(plans->inc->options, model)) goto done;
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
-  PLIM_CHECK(plim_stage_plans_solve(p, solver, model, NULL, 1, &s, point));
-  if (s.found) PLIM_CHECK(submit_rounded(p, model, point));
-  if (limit == p->limit_bytes) plim_stage_plans_bound(p, model, s.bound);
+  PLIM_CHECK(plim_stage_plans_solve(plans, solver, model, NULL, 1, &s, point));
+  if (s.found) PLIM_CHECK(submit_rounded(plans, model, point));
+  if (limit == plans->limit_bytes) plim_stage_plans_bound(plans, model, s.bound);
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
   plim_release(ctx, point, model->linear.n_columns, sizeof *point);
@@ -48,18 +49,19 @@ done:
   return status;
 }
 
-static plim_status round_margins(plim_stage_plans *p, plim_solver *solver) {
-  plim_incumbent *inc = p->inc;
-  int64_t least = plim_dag_least_peak(p->dag, NULL), room = p->limit_bytes - p->dag->base_bytes;
-  if (least > p->limit_bytes) return PLIM_OK;
-  int fits = plim_stage_model_fits(p->dag);
-  PLIM_TRY(plim_stage_plans_order(p));
+static plim_status round_margins(plim_stage_plans *plans, plim_solver *solver) {
+  plim_incumbent *inc = plans->inc;
+  int64_t least = plim_dag_least_peak(plans->dag, NULL), room = plans->limit_bytes - plans->dag->base_bytes;
+  if (least > plans->limit_bytes) return PLIM_OK;
+  int fits = plim_stage_model_fits(plans->dag);
+  PLIM_TRY(plim_stage_plans_order(plans));
   for (int32_t i = 0; i < 2 * PLIM_LP_ROUND_MARGINS; i++) {
-    int64_t limit = p->limit_bytes - room / 100 * strategies_tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
+    int64_t limit =
+        plans->limit_bytes - room / 100 * strategies_tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
     if (plim_incumbent_proved(inc)) return PLIM_OK;
     if (plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     if (limit < least || (i >= PLIM_LP_ROUND_MARGINS && !fits)) continue;
-    PLIM_TRY(i < PLIM_LP_ROUND_MARGINS ? plim_stage_plans_cut(p, limit) : solve_margin(p, solver, limit));
+    PLIM_TRY(i < PLIM_LP_ROUND_MARGINS ? plim_stage_plans_cut(plans, limit) : solve_margin(plans, solver, limit));
   }
   return PLIM_OK;
 }

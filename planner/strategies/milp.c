@@ -7,41 +7,43 @@
  * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020. */
 #include "planner/strategies/strategy.h"
 
-#include "planner/strategies/stage_plans.h"
+#include "planner/strategies/strategies_internal.h"
 #include "planner/strategies/strategies_tuning.h"
 
 /* The objective of a stage schedule: time of its repeats, in units of the reduction. */
-static double repeats(const plim_stage_plans *p, const plim_stage_schedule *s) {
-  int64_t units = (s->time_ns - p->dag->time_ns) / p->dag->time_unit;
+static double repeats(const plim_stage_plans *plans, const plim_stage_schedule *stages) {
+  int64_t units = (stages->time_ns - plans->dag->time_ns) / plans->dag->time_unit;
   return (double)units;
 }
 
 /* Solve for the limit, from the best plan that is known. */
-static plim_status solve_once(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model, double *start,
-                              double *point, int32_t first) {
+static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, const plim_stage_model *model,
+                              double *start, double *point, int32_t first) {
   plim_solution s;
-  if (p->has_best) plim_stage_model_point(model, p->best, start);
-  PLIM_TRY(plim_stage_plans_solve(p, solver, model, p->has_best ? start : NULL, 0, &s, point));
-  p->excess_bytes = 0;
+  if (plans->has_best) plim_stage_model_point(model, plans->best, start);
+  PLIM_TRY(plim_stage_plans_solve(plans, solver, model, plans->has_best ? start : NULL, 0, &s, point));
+  plans->excess_bytes = 0;
   if (s.found) {
-    PLIM_TRY(plim_stage_model_read(model, point, 0.5, p->stages));
-    p->excess_bytes = p->stages->peak_bytes - p->limit_bytes;
-    PLIM_TRY(plim_stage_plans_submit(p));
+    PLIM_TRY(plim_stage_model_read(model, point, 0.5, plans->stages));
+    plans->excess_bytes = plans->stages->peak_bytes - plans->limit_bytes;
+    PLIM_TRY(plim_stage_plans_submit(plans));
   }
-  if (s.end == PLIM_SOLVE_INFEASIBLE && p->has_best) s.bound = repeats(p, p->best); /* nothing is below the cutoff */
-  if (first) plim_stage_plans_bound(p, model, s.bound);
-  return plim_context_cancelled(p->dag->ctx) ? plim_fail(p->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
+  if (s.end == PLIM_SOLVE_INFEASIBLE && plans->has_best)
+    s.bound = repeats(plans, plans->best); /* nothing is below the cutoff */
+  if (first) plim_stage_plans_bound(plans, model, s.bound);
+  return plim_context_cancelled(plans->dag->ctx) ? plim_fail(plans->dag->ctx, PLIM_ECANCEL, "planning was cancelled")
+                                                 : PLIM_OK;
 }
 
-static plim_status solve_round(plim_stage_plans *p, plim_solver *solver, int32_t first) {
-  plim_context *ctx = p->dag->ctx;
+static plim_status solve_round(plim_stage_plans *plans, plim_solver *solver, int32_t first) {
+  plim_context *ctx = plans->dag->ctx;
   plim_stage_model *model = NULL;
   double *start = NULL, *point = NULL;
   plim_status status;
-  PLIM_TRY(plim_stage_plans_model(p, p->limit_bytes, &model));
+  PLIM_TRY(plim_stage_plans_model(plans, plans->limit_bytes, &model));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
-  PLIM_CHECK(solve_once(p, solver, model, start, point, first));
+  PLIM_CHECK(solve_once(plans, solver, model, start, point, first));
 done:
   plim_release(ctx, start, model->linear.n_columns, sizeof *start);
   plim_release(ctx, point, model->linear.n_columns, sizeof *point);
@@ -49,21 +51,21 @@ done:
   return status;
 }
 
-static plim_status solve_rounds(plim_stage_plans *p, plim_solver *solver) {
-  plim_incumbent *inc = p->inc;
-  int64_t least = plim_dag_least_peak(p->dag, NULL);
-  if (least > p->limit_bytes) return PLIM_OK;
-  PLIM_TRY(plim_stage_plans_start(p));
+static plim_status solve_rounds(plim_stage_plans *plans, plim_solver *solver) {
+  plim_incumbent *inc = plans->inc;
+  int64_t least = plim_dag_least_peak(plans->dag, NULL);
+  if (least > plans->limit_bytes) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_start(plans));
   if (plim_incumbent_proved(inc)) return PLIM_OK;
-  PLIM_TRY(plim_stage_plans_search(p));
-  if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
+  PLIM_TRY(plim_stage_plans_search(plans));
+  if (!plim_stage_model_fits(plans->dag)) return PLIM_OK;
   for (int32_t round = 0; round < strategies_tuning.milp.rounds; round++) {
     if (plim_incumbent_proved(inc)) return PLIM_OK;
-    if (p->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
-    PLIM_TRY(solve_round(p, solver, round == 0));
-    if (p->excess_bytes <= 0) return PLIM_OK;
-    p->limit_bytes -= p->excess_bytes;
-    p->has_best = 0;
+    if (plans->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
+    PLIM_TRY(solve_round(plans, solver, round == 0));
+    if (plans->excess_bytes <= 0) return PLIM_OK;
+    plans->limit_bytes -= plans->excess_bytes;
+    plans->has_best = 0;
   }
   return PLIM_OK;
 }

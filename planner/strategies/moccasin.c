@@ -24,26 +24,26 @@ typedef struct moccasin {
 } moccasin;
 
 /* Submit the schedule of a set of repeats; *bytes (may be NULL) is what the budget bounds. */
-static plim_status submit(moccasin *m, const plim_repeats *repeats, int32_t effort, int64_t *bytes) {
+static plim_status submit(moccasin *run, const plim_repeats *repeats, int32_t effort, int64_t *bytes) {
   plim_submit_result result;
-  PLIM_TRY(plim_staged_evaluate(&m->staged, repeats));
-  PLIM_TRY(plim_staged_schedule(&m->staged, &m->schedule));
-  PLIM_TRY(plim_incumbent_submit(m->inc, &m->schedule, effort, &result));
+  PLIM_TRY(plim_staged_evaluate(&run->staged, repeats));
+  PLIM_TRY(plim_staged_schedule(&run->staged, &run->schedule));
+  PLIM_TRY(plim_incumbent_submit(run->inc, &run->schedule, effort, &result));
   if (bytes) *bytes = result.bytes;
   return PLIM_OK;
 }
 
 /* Submit a set of repeats, and keep it as the start where it is better: fitting before not, then faster or lower. */
-static plim_status consider(moccasin *m, const plim_repeats *repeats) {
-  PLIM_TRY(submit(m, repeats, strategies_tuning.moccasin.effort, NULL));
-  const plim_staged *s = &m->staged;
-  int64_t limit = m->inc->min_memory ? 0 : m->inc->budget_bytes;
-  int fits = s->peak_bytes <= limit, best_fits = m->best_peak <= limit;
-  int better = fits != best_fits ? fits : fits ? s->time_ns < m->best_ns : s->peak_bytes < m->best_peak;
+static plim_status consider(moccasin *run, const plim_repeats *repeats) {
+  PLIM_TRY(submit(run, repeats, strategies_tuning.moccasin.effort, NULL));
+  const plim_staged *staged = &run->staged;
+  int64_t limit = run->inc->min_memory ? 0 : run->inc->budget_bytes;
+  int fits = staged->peak_bytes <= limit, best_fits = run->best_peak <= limit;
+  int better = fits != best_fits ? fits : fits ? staged->time_ns < run->best_ns : staged->peak_bytes < run->best_peak;
   if (!better) return PLIM_OK;
-  m->best_peak = s->peak_bytes;
-  m->best_ns = s->time_ns;
-  return plim_repeats_copy(&m->best, repeats);
+  run->best_peak = staged->peak_bytes;
+  run->best_ns = staged->time_ns;
+  return plim_repeats_copy(&run->best, repeats);
 }
 
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
@@ -63,7 +63,7 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumben
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   plim_incumbent_raise_bound(inc, other->bound_ns);
-  if (other->found) {
+  if (other->has_best) {
     plim_status taken = plim_repeats_from_schedule(m->dag, &other->best, m->copies, &repeats);
     if (taken == PLIM_OK) taken = consider(m, &repeats);
     if (taken != PLIM_OK) status = taken;
@@ -75,41 +75,41 @@ done:
 }
 
 /* Nodes of the tree: those of the caller, or as many as take a few seconds. */
-static int64_t node_limit(const moccasin *m) {
-  const plim_plan_options *o = m->inc->options;
-  if (o->iterations > 0) return o->iterations;
-  if (o->time_limit_ns > 0) return INT64_MAX / 2;
+static int64_t node_limit(const moccasin *run) {
+  const plim_plan_options *options = run->inc->options;
+  if (options->iterations > 0) return options->iterations;
+  if (options->time_limit_ns > 0) return INT64_MAX / 2;
   return strategies_tuning.moccasin.nodes_min +
-         strategies_tuning.moccasin.tree_work / (m->dag->n + m->dag->n_edges + 1);
+         strategies_tuning.moccasin.tree_work / (run->dag->n + run->dag->n_edges + 1);
 }
 
 static plim_status on_better(void *user, const plim_repeats *better) {
-  moccasin *m = user;
-  PLIM_TRY(submit(m, better, strategies_tuning.moccasin.effort_quick, NULL));
-  plim_incumbent_report(m->inc, "moccasin");
+  moccasin *run = user;
+  PLIM_TRY(submit(run, better, strategies_tuning.moccasin.effort_quick, NULL));
+  plim_incumbent_report(run->inc, "moccasin");
   return PLIM_OK;
 }
 
 /* The constraint search within a limit on the peak. *found and *bytes tell of its best. */
-static plim_status search_within(moccasin *m, int64_t limit, int32_t *found, int64_t *bytes) {
-  plim_incumbent *inc = m->inc;
-  plim_staged_search s = {.dag = m->dag,
-                          .copies = m->copies,
+static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, int64_t *bytes) {
+  plim_incumbent *inc = run->inc;
+  plim_staged_search s = {.dag = run->dag,
+                          .copies = run->copies,
                           .limit_bytes = limit,
                           .bound_ns = inc->bound_ns,
-                          .faster_than_ns = inc->found ? inc->best_ns : INT64_MAX,
-                          .nodes = node_limit(m),
+                          .faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX,
+                          .nodes = node_limit(run),
                           .deadline_ns = plim_incumbent_deadline(inc, 100),
                           .seed = inc->options->seed,
                           .on_better = on_better,
-                          .user = m,
-                          .best = {.ctx = m->dag->ctx}};
-  plim_status status = plim_staged_search_run(&s, m->best.n > 0 ? &m->best : NULL);
+                          .user = run,
+                          .best = {.ctx = run->dag->ctx}};
+  plim_status status = plim_staged_search_run(&s, run->best.n > 0 ? &run->best : NULL);
   plim_status submitted = PLIM_OK;
   *found = s.found;
-  if (s.found) submitted = submit(m, &s.best, strategies_tuning.moccasin.effort, bytes);
-  if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&m->best, &s.best);
-  if (submitted == PLIM_OK && s.exhausted && m->dag->exact && limit >= inc->budget_bytes) {
+  if (s.found) submitted = submit(run, &s.best, strategies_tuning.moccasin.effort, bytes);
+  if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &s.best);
+  if (submitted == PLIM_OK && s.exhausted && run->dag->exact && limit >= inc->budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */
     plim_incumbent_raise_bound(inc, s.faster_than_ns);
   }
@@ -118,72 +118,72 @@ static plim_status search_within(moccasin *m, int64_t limit, int32_t *found, int
 }
 
 /* A schedule may fit and its addresses not: then the peak has to be lower by what was too much. */
-static plim_status search_rounds(moccasin *m) {
-  int64_t limit = m->inc->budget_bytes;
+static plim_status search_rounds(moccasin *run) {
+  int64_t limit = run->inc->budget_bytes;
   for (int32_t round = 0; round < strategies_tuning.moccasin.rounds; round++) {
     int32_t found;
     int64_t bytes = 0;
-    PLIM_TRY(search_within(m, limit, &found, &bytes));
-    if (!found || bytes <= m->inc->budget_bytes) return PLIM_OK;
-    limit -= bytes - m->inc->budget_bytes;
+    PLIM_TRY(search_within(run, limit, &found, &bytes));
+    if (!found || bytes <= run->inc->budget_bytes) return PLIM_OK;
+    limit -= bytes - run->inc->budget_bytes;
   }
   return PLIM_OK;
 }
 
 /* `budget` decides on variants, see plim_dag_make. */
-static plim_status open_search(plim_incumbent *inc, int64_t budget, moccasin *m) {
-  *m = (moccasin){.inc = inc,
-                  .best = {.ctx = inc->problem->ctx},
-                  .best_peak = INT64_MAX,
-                  .best_ns = INT64_MAX,
-                  .schedule = {.ctx = inc->problem->ctx},
-                  .copies = inc->options->copies > 0 ? inc->options->copies : PLIM_COPIES_DEFAULT};
-  PLIM_TRY(plim_dag_make(inc->problem, budget, &m->dag));
-  return plim_staged_make(m->dag, &m->staged);
+static plim_status open_search(plim_incumbent *inc, int64_t budget, moccasin *run) {
+  *run = (moccasin){.inc = inc,
+                    .best = {.ctx = inc->problem->ctx},
+                    .best_peak = INT64_MAX,
+                    .best_ns = INT64_MAX,
+                    .schedule = {.ctx = inc->problem->ctx},
+                    .copies = inc->options->copies > 0 ? inc->options->copies : PLIM_COPIES_DEFAULT};
+  PLIM_TRY(plim_dag_make(inc->problem, budget, &run->dag));
+  return plim_staged_make(run->dag, &run->staged);
 }
 
-static void close_search(moccasin *m) {
-  plim_repeats_free(&m->best);
-  plim_schedule_free(&m->schedule);
-  plim_staged_free(&m->staged);
-  plim_dag_free(m->dag);
+static void close_search(moccasin *run) {
+  plim_repeats_free(&run->best);
+  plim_schedule_free(&run->schedule);
+  plim_staged_free(&run->staged);
+  plim_dag_free(run->dag);
 }
 
 plim_status plim_moccasin_run(plim_incumbent *inc) {
-  moccasin m;
+  moccasin run;
   int32_t op;
   if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
-  plim_status status = open_search(inc, inc->budget_bytes, &m);
-  if (status == PLIM_OK) status = seed(&m, plim_search_run);
-  if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&m);
+  plim_status status = open_search(inc, inc->budget_bytes, &run);
+  if (status == PLIM_OK) status = seed(&run, plim_search_run);
+  if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&run);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
-  if (status == PLIM_OK && !inc->found && !plim_incumbent_decided(inc) && !over)
+  if (status == PLIM_OK && !inc->has_best && !plim_incumbent_decided(inc) && !over)
     status = plim_strategy_any(inc, plim_moccasin_min_memory_run);
-  close_search(&m);
+  close_search(&run);
   return status;
 }
 
 /* The lowest peak: from what the search for fewest bytes finds, down in steps that halve where nothing is found. */
-static plim_status go_down(moccasin *m) {
-  int64_t least = plim_dag_least_peak(m->dag, NULL), step = (m->best_peak - least) / 2;
-  int64_t end_ns = plim_incumbent_deadline(m->inc, 100);
-  for (int32_t round = 0;
-       round < strategies_tuning.moccasin.min_memory_rounds && step > 0 && m->inc->best_bytes > m->inc->target_bytes;
+static plim_status go_down(moccasin *run) {
+  int64_t least = plim_dag_least_peak(run->dag, NULL), step = (run->best_peak - least) / 2;
+  int64_t end_ns = plim_incumbent_deadline(run->inc, 100);
+  for (int32_t round = 0; round < strategies_tuning.moccasin.min_memory_rounds && step > 0 &&
+                          run->inc->best_bytes > run->inc->target_bytes;
        round++) {
     if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
-    plim_staged_search s = {.dag = m->dag,
-                            .copies = m->copies,
-                            .limit_bytes = m->best_peak - step,
+    plim_staged_search s = {.dag = run->dag,
+                            .copies = run->copies,
+                            .limit_bytes = run->best_peak - step,
                             .bound_ns = INT64_MAX, /* the first one is good */
                             .faster_than_ns = INT64_MAX,
                             .nodes = strategies_tuning.moccasin.min_memory_nodes,
                             .deadline_ns = end_ns,
-                            .seed = m->inc->options->seed,
-                            .best = {.ctx = m->dag->ctx}};
-    plim_status status = plim_staged_search_run(&s, &m->best);
-    if (status == PLIM_OK && s.found) status = consider(m, &s.best);
+                            .seed = run->inc->options->seed,
+                            .best = {.ctx = run->dag->ctx}};
+    plim_status status = plim_staged_search_run(&s, &run->best);
+    if (status == PLIM_OK && s.found) status = consider(run, &s.best);
     if (!s.found) step /= 2;
-    if (s.found && step > (m->best_peak - least) / 2) step = (m->best_peak - least) / 2;
+    if (s.found && step > (run->best_peak - least) / 2) step = (run->best_peak - least) / 2;
     plim_repeats_free(&s.best);
     PLIM_TRY(status);
   }
@@ -191,10 +191,10 @@ static plim_status go_down(moccasin *m) {
 }
 
 plim_status plim_moccasin_min_memory_run(plim_incumbent *inc) {
-  moccasin m;
-  plim_status status = open_search(inc, 0, &m);
-  if (status == PLIM_OK) status = seed(&m, plim_min_memory_run);
-  if (status == PLIM_OK) status = go_down(&m);
-  close_search(&m);
+  moccasin run;
+  plim_status status = open_search(inc, 0, &run);
+  if (status == PLIM_OK) status = seed(&run, plim_min_memory_run);
+  if (status == PLIM_OK) status = go_down(&run);
+  close_search(&run);
   return status;
 }

@@ -6,7 +6,6 @@
  * Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains", 2019. */
 #include "planner/strategies/strategy.h"
 
-#include "planner/chain/chain_stages.h"
 #include "planner/chain/checkpoints.h"
 #include "planner/chain/rotor.h"
 #include "planner/search/searches.h"
@@ -26,21 +25,21 @@ typedef struct rotor_run {
 
 /* Append the runs for stages i to j within m units of memory, while state i is held. The choices of the recurrence are
  * followed; the depth of the recursion is at most the number of stages. */
-static plim_status follow_choices(rotor_run *u, int32_t i, int32_t j, int32_t m) {
-  plim_stage_runner *r = &u->runner;
+static plim_status follow_choices(rotor_run *run, int32_t i, int32_t j, int32_t m) {
+  plim_stage_runner *r = &run->runner;
   for (;;) {
-    plim_rotor_choice choice = plim_rotor_choose(u->rotor, i, j, m);
-    int32_t inner = plim_rotor_inner_units(u->rotor, i, m, choice), k = choice.state;
+    plim_rotor_choice choice = plim_rotor_choose(run->rotor, i, j, m);
+    int32_t inner = plim_rotor_inner_units(run->rotor, i, m, choice), k = choice.state;
     if (k < 0 && k != PLIM_ROTOR_TAPE) return plim_stage_back(r, i);
     if (k == PLIM_ROTOR_TAPE) {
       PLIM_TRY(plim_stage_tape(r, i, choice.option));
-      PLIM_TRY(follow_choices(u, i + 1, j, inner));
+      PLIM_TRY(follow_choices(run, i + 1, j, inner));
       plim_stage_untape(r, i, choice.option);
       return plim_stage_back(r, i);
     }
     for (int32_t at = i; at < k; at++) PLIM_TRY(plim_stage_advance(r, at));
     plim_stage_keep(r, k);
-    PLIM_TRY(follow_choices(u, k, j, inner));
+    PLIM_TRY(follow_choices(run, k, j, inner));
     plim_stage_release(r, k);
     j = k - 1;
   }
@@ -48,54 +47,55 @@ static plim_status follow_choices(rotor_run *u, int32_t i, int32_t j, int32_t m)
 
 /* Polish the last schedule for the budget and submit it. A plan for less memory, polished for the budget, is often
  * faster than one that was made for the budget. */
-static plim_status polish(rotor_run *u) {
-  int64_t budget = u->inc->budget_bytes;
-  if (plim_incumbent_is_out_of_time(u->inc)) return PLIM_OK;
-  PLIM_TRY(plim_track_make_room(&u->track, u->last.n));
-  plim_track_load(u->track, &u->last);
-  if (plim_track_peak(u->track) > budget) return PLIM_OK;
-  PLIM_TRY(plim_polish(u->track, budget));
-  PLIM_TRY(plim_track_store(u->track, &u->polished));
-  return u->track->time_ns < u->inc->best_ns
-             ? plim_incumbent_submit(u->inc, &u->polished, strategies_tuning.rotor.effort, NULL)
+static plim_status polish(rotor_run *run) {
+  int64_t budget = run->inc->budget_bytes;
+  if (plim_incumbent_is_out_of_time(run->inc)) return PLIM_OK;
+  PLIM_TRY(plim_track_make_room(&run->track, run->last.n));
+  plim_track_load(run->track, &run->last);
+  if (plim_track_peak(run->track) > budget) return PLIM_OK;
+  PLIM_TRY(plim_polish(run->track, budget));
+  PLIM_TRY(plim_track_store(run->track, &run->polished));
+  return run->track->time_ns < run->inc->best_ns
+             ? plim_incumbent_submit(run->inc, &run->polished, strategies_tuning.rotor.effort, NULL)
              : PLIM_OK;
 }
 
 /* Submit the plans of the recurrence for a memory size: inputs of stages end early or late (`linger`). */
-static plim_status submit(rotor_run *u, int32_t units) {
-  plim_context *ctx = u->inc->problem->ctx;
-  int64_t max_runs = strategies_tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
+static plim_status submit(rotor_run *run, int32_t units) {
+  plim_context *ctx = run->inc->problem->ctx;
+  int64_t max_runs = strategies_tuning.rotor.runs_an_op * (int64_t)run->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
-  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_is_out_of_time(u->inc); u->runner.linger++) {
-    plim_stage_begin(&u->runner, max_runs < INT32_MAX ? (int32_t)max_runs : INT32_MAX);
-    plim_status status = follow_choices(u, 0, u->stages->n - 1, units);
+  for (run->runner.linger = 0; run->runner.linger < 2 && !plim_incumbent_is_out_of_time(run->inc);
+       run->runner.linger++) {
+    plim_stage_begin(&run->runner, max_runs < INT32_MAX ? (int32_t)max_runs : INT32_MAX);
+    plim_status status = follow_choices(run, 0, run->stages->n - 1, units);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
     PLIM_TRY(status);
-    if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue;
-    PLIM_TRY(plim_schedule_copy(&u->last, &u->runner.schedule));
-    PLIM_TRY(plim_incumbent_submit(u->inc, &u->last, strategies_tuning.rotor.effort, NULL));
-    if (u->track) PLIM_TRY(polish(u));
+    if (plim_schedule_equals(&run->runner.schedule, &run->last)) continue;
+    PLIM_TRY(plim_schedule_copy(&run->last, &run->runner.schedule));
+    PLIM_TRY(plim_incumbent_submit(run->inc, &run->last, strategies_tuning.rotor.effort, NULL));
+    if (run->track) PLIM_TRY(polish(run));
   }
   return PLIM_OK;
 }
 
 /* Number of memory sizes at which the recurrence's time changes. */
-static int32_t count_changes(const plim_rotor *r) {
-  int32_t last = r->chain->n - 1, changes = plim_rotor_time(r, 0, last, 0) < INT64_MAX;
-  for (int32_t k = 1; k <= r->n_units; k++)
-    changes += plim_rotor_time(r, 0, last, k) != plim_rotor_time(r, 0, last, k - 1);
+static int32_t count_changes(const plim_rotor *rotor) {
+  int32_t last = rotor->chain->n - 1, changes = plim_rotor_time(rotor, 0, last, 0) < INT64_MAX;
+  for (int32_t k = 1; k <= rotor->n_units; k++)
+    changes += plim_rotor_time(rotor, 0, last, k) != plim_rotor_time(rotor, 0, last, k - 1);
   return changes;
 }
 
 /* Write the memory sizes at which the recurrence's time changes to size [PLIM_ROTOR_PLANS + 1], ascending: all of them,
  * or an even selection. Returns their number. *smallest: the first size that has a plan, selected or not. */
-static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smallest) {
-  int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0, n = 0;
+static int32_t select_sizes(const plim_rotor *rotor, int32_t *size, int32_t *smallest) {
+  int32_t last = rotor->chain->n - 1, all = count_changes(rotor), seen = 0, n = 0;
   int32_t stride = all / PLIM_ROTOR_PLANS + 1;
-  *smallest = r->n_units;
-  for (int32_t m = 0; m <= r->n_units; m++) {
-    int64_t before = m > 0 ? plim_rotor_time(r, 0, last, m - 1) : INT64_MAX;
-    if (plim_rotor_time(r, 0, last, m) == before) continue;
+  *smallest = rotor->n_units;
+  for (int32_t m = 0; m <= rotor->n_units; m++) {
+    int64_t before = m > 0 ? plim_rotor_time(rotor, 0, last, m - 1) : INT64_MAX;
+    if (plim_rotor_time(rotor, 0, last, m) == before) continue;
     if (seen == 0) *smallest = m;
     if (++seen % stride == 0 || seen == all) size[n++] = m;
   }
@@ -104,35 +104,35 @@ static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smalles
 
 /* Under a time limit: submit the plans of the largest sizes first, which are the fastest, until several in succession
  * do not improve the best. *best receives the size of the best. */
-static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
+static plim_status submit_largest(rotor_run *run, int32_t n, const int32_t *size, int32_t *best) {
   for (int32_t i = n - 1, failures = 0; i >= 0 && failures < strategies_tuning.rotor.failures; i--) {
-    int64_t best_ns = u->inc->best_ns;
-    PLIM_TRY(submit(u, size[i]));
-    int better = u->inc->best_ns < best_ns;
-    failures = u->inc->found && !better ? failures + 1 : 0;
+    int64_t best_ns = run->inc->best_ns;
+    PLIM_TRY(submit(run, size[i]));
+    int better = run->inc->best_ns < best_ns;
+    failures = run->inc->has_best && !better ? failures + 1 : 0;
     if (better) *best = size[i];
   }
   return PLIM_OK;
 }
 
 /* Submit plans for less memory, polished for the budget. */
-static plim_status submit_polished(rotor_run *u, int32_t smallest, int32_t best) {
-  PLIM_TRY(plim_track_new(u->inc->problem, plim_track_usual_room(u->inc->problem), &u->track));
+static plim_status submit_polished(rotor_run *run, int32_t smallest, int32_t best) {
+  PLIM_TRY(plim_track_new(run->inc->problem, plim_track_usual_room(run->inc->problem), &run->track));
   for (int32_t i = 0; i < PLIM_ROTOR_SMALLER; i++) {
     int32_t less = (int32_t)((int64_t)best * strategies_tuning.rotor.smaller_percent[i] / 100);
-    if (less >= smallest) PLIM_TRY(submit(u, less));
+    if (less >= smallest) PLIM_TRY(submit(run, less));
   }
   return PLIM_OK;
 }
 
 /* Without a time limit, all selected sizes in ascending order. */
-static plim_status submit_plans(rotor_run *u) {
-  int32_t size[PLIM_ROTOR_PLANS + 1], smallest, n = select_sizes(u->rotor, size, &smallest), best = -1;
-  if (u->inc->options->time_limit_ns > 0 && !u->inc->min_memory) {
-    PLIM_TRY(submit_largest(u, n, size, &best));
-    return best < 0 ? PLIM_OK : submit_polished(u, smallest, best);
+static plim_status submit_plans(rotor_run *run) {
+  int32_t size[PLIM_ROTOR_PLANS + 1], smallest, n = select_sizes(run->rotor, size, &smallest), best = -1;
+  if (run->inc->options->time_limit_ns > 0 && !run->inc->min_memory) {
+    PLIM_TRY(submit_largest(run, n, size, &best));
+    return best < 0 ? PLIM_OK : submit_polished(run, smallest, best);
   }
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(submit(u, size[i]));
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(submit(run, size[i]));
   return PLIM_OK;
 }
 
@@ -175,7 +175,7 @@ static void choose_units(const plim_incumbent *inc, int32_t n, int64_t bytes, in
 /* Rotor on the chain of one kind, with a table for `bytes`. */
 static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int64_t bytes) {
   plim_context *ctx = inc->problem->ctx;
-  rotor_run u = {.inc = inc, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
+  rotor_run run = {.inc = inc, .last = {.ctx = ctx}, .polished = {.ctx = ctx}};
   plim_stages *stages = NULL;
   plim_stage_costs *costs = NULL;
   plim_status status;
@@ -184,17 +184,17 @@ static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int6
   PLIM_CHECK(plim_stages_new(inc->problem, kind, strategies_tuning.rotor.stages, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
   choose_units(inc, stages->n, bytes, &units, &unit_bytes);
-  PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, units, unit_bytes, &u.rotor));
-  PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
-  u.stages = stages;
-  u.runner.drop_at = costs->drop_at;
-  PLIM_CHECK(submit_plans(&u));
+  PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, units, unit_bytes, &run.rotor));
+  PLIM_CHECK(plim_stage_runner_make(stages, &run.runner));
+  run.stages = stages;
+  run.runner.drop_at = costs->drop_at;
+  PLIM_CHECK(submit_plans(&run));
 done:
-  plim_track_free(u.track);
-  plim_schedule_free(&u.polished);
-  plim_schedule_free(&u.last);
-  plim_stage_runner_free(&u.runner);
-  plim_rotor_free(u.rotor);
+  plim_track_free(run.track);
+  plim_schedule_free(&run.polished);
+  plim_schedule_free(&run.last);
+  plim_stage_runner_free(&run.runner);
+  plim_rotor_free(run.rotor);
   plim_stage_costs_free(costs);
   plim_stages_free(stages);
   return status;
@@ -217,5 +217,5 @@ plim_status plim_rotor_run(plim_incumbent *inc) {
   int64_t budget = inc->budget_bytes - always, part = strategies_tuning.rotor.beyond_part;
   if (budget < 0 || (!inc->min_memory && plim_incumbent_proved(inc))) return PLIM_OK;
   if (budget < bytes / (part + 1) * part) PLIM_TRY(run_within(inc, budget + budget / part));
-  return inc->found && !inc->min_memory ? PLIM_OK : run_within(inc, bytes);
+  return inc->has_best && !inc->min_memory ? PLIM_OK : run_within(inc, bytes);
 }

@@ -13,8 +13,8 @@
 #include "planner/bound/cut.h"
 #include "planner/core/problem.h"
 #include "planner/search/searches.h"
+#include "planner/strategies/strategies_internal.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/submit_plan.h"
 #include "runtime/base/effort.h"
 
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */
@@ -40,10 +40,10 @@ static int is_deep(const plim_incumbent *inc) {
 static plim_status begin_many(plim_incumbent *inc, plim_schedule *order) {
   int32_t n = inc->problem->n_ops;
   int suggested = order->n > n;
-  if (inc->found) return PLIM_OK;
+  if (inc->has_best) return PLIM_OK;
   if (n > PLIM_LONG_OPS || is_deep(inc)) PLIM_TRY(plim_rotor_run(inc));
   if (n <= strategies_tuning.search.covering_ops) return PLIM_OK;
-  if (inc->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &inc->best));
+  if (inc->has_best && !suggested) PLIM_TRY(plim_schedule_copy(order, &inc->best));
   return plim_seed_covering(inc, inc->budget_bytes, strategies_tuning.search.covering_rounds, covering_deadline(inc),
                             order);
 }
@@ -52,7 +52,7 @@ static plim_status begin_many(plim_incumbent *inc, plim_schedule *order) {
  * It is kept in an incumbent of its own, since annealing from it would end worse. Where nothing better is found, it is
  * the answer. */
 static plim_status plan_reserve(const plim_incumbent *inc, plim_incumbent **reserve) {
-  if (inc->found || inc->options->time_limit_ns <= 0) return PLIM_OK;
+  if (inc->has_best || inc->options->time_limit_ns <= 0) return PLIM_OK;
   if (inc->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
   const plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.search.reserve_parts)};
   PLIM_TRY(plim_incumbent_child(inc, &task, reserve));

@@ -1,11 +1,11 @@
 /* First schedules from the online arena (runtime/arena). Program order is replayed in arenas of the budget and of a few
  * smaller sizes: the arena evicts, and what was evicted is recomputed when it is read. The schedule of such a replay is
  * often better than that of an annealer's first thousand moves. */
-#include "planner/strategies/submit_plan.h"
+#include "planner/strategies/strategies_internal.h"
 
 #include <string.h>
 
-#include "planner/core/place.h"
+#include "planner/core/timeline.h"
 #include "planner/strategies/strategies_tuning.h"
 #include "runtime/arena/replay.h"
 #include "runtime/base/effort.h"

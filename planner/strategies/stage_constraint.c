@@ -1,66 +1,66 @@
 /* Class stages by the constraint search of class copies (planner/exact/staged_search.c). In n stages no node runs more
  * than n times, so with n copies both classes are the same, and the search proves. Graphs of many nodes get fewer
  * copies: what is found then is a plan without a proof. */
-#include "planner/strategies/stage_plans.h"
+#include "planner/strategies/strategies_internal.h"
 
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_model.h"
 #include "planner/exact/staged.h"
 #include "planner/strategies/strategies_tuning.h"
 
-static int32_t copies_for(const plim_dag *d) {
-  int32_t copies = 1 + strategies_tuning.stage_constraint.repeats / d->n;
-  return copies < 3 ? 3 : copies < d->n ? copies : d->n;
+static int32_t copies_for(const plim_dag *dag) {
+  int32_t copies = 1 + strategies_tuning.stage_constraint.repeats / dag->n;
+  return copies < 3 ? 3 : copies < dag->n ? copies : dag->n;
 }
 
 /* The search gets half of the time left; without a time limit a few thousand nodes. */
-static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
-  const plim_plan_options *o = p->inc->options;
-  double seconds = plim_stage_plans_seconds(p->inc);
+static void limit_effort(const plim_stage_plans *plans, plim_staged_search *s) {
+  const plim_plan_options *options = plans->inc->options;
+  double seconds = plim_stage_plans_seconds(plans->inc);
   s->nodes = strategies_tuning.stage_constraint.nodes_min +
-             strategies_tuning.stage_constraint.work / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
+             strategies_tuning.stage_constraint.work / (plans->dag->n * (int64_t)s->copies + plans->dag->n_edges + 1);
   s->deadline_ns = INT64_MAX;
-  if (o->iterations > 0 && o->iterations < s->nodes) s->nodes = o->iterations;
-  if (o->iterations > 0 || seconds == 0) return;
+  if (options->iterations > 0 && options->iterations < s->nodes) s->nodes = options->iterations;
+  if (options->iterations > 0 || seconds == 0) return;
   s->nodes = INT64_MAX / 2;
   s->deadline_ns = plim_now_ns() + (int64_t)(seconds > 0 ? seconds * 0.5e9 : 0);
 }
 
-static plim_status begin_at_best(plim_stage_plans *p, int32_t copies, plim_repeats *start) {
-  const plim_stage_schedule *best = p->best;
-  if (!p->has_best) return PLIM_OK;
-  PLIM_TRY(plim_dag_schedule(p->dag, best->n_positions, best->node, &p->schedule));
-  return plim_repeats_from_schedule(p->dag, &p->schedule, copies, start);
+static plim_status begin_at_best(plim_stage_plans *plans, int32_t copies, plim_repeats *start) {
+  const plim_stage_schedule *best = plans->best;
+  if (!plans->has_best) return PLIM_OK;
+  PLIM_TRY(plim_dag_schedule(plans->dag, best->n_positions, best->node, &plans->schedule));
+  return plim_repeats_from_schedule(plans->dag, &plans->schedule, copies, start);
 }
 
-static plim_status submit_repeats(plim_stage_plans *p, const plim_repeats *repeats) {
+static plim_status submit_repeats(plim_stage_plans *plans, const plim_repeats *repeats) {
   plim_staged staged;
-  PLIM_TRY(plim_staged_make(p->dag, &staged));
+  PLIM_TRY(plim_staged_make(plans->dag, &staged));
   plim_status status = plim_staged_evaluate(&staged, repeats);
-  if (status == PLIM_OK) status = plim_staged_schedule(&staged, &p->schedule);
-  if (status == PLIM_OK) status = plim_stage_schedule_project(p->stages, &p->schedule);
+  if (status == PLIM_OK) status = plim_staged_schedule(&staged, &plans->schedule);
+  if (status == PLIM_OK) status = plim_stage_schedule_project(plans->stages, &plans->schedule);
   plim_staged_free(&staged);
-  return status == PLIM_OK ? plim_stage_plans_submit(p) : status;
+  return status == PLIM_OK ? plim_stage_plans_submit(plans) : status;
 }
 
-plim_status plim_stage_plans_search(plim_stage_plans *p) {
-  plim_context *ctx = p->dag->ctx;
-  plim_incumbent *inc = p->inc;
+plim_status plim_stage_plans_search(plim_stage_plans *plans) {
+  plim_context *ctx = plans->dag->ctx;
+  plim_incumbent *inc = plans->inc;
   plim_repeats start = {.ctx = ctx};
-  plim_staged_search s = {.dag = p->dag,
-                          .copies = copies_for(p->dag),
-                          .limit_bytes = p->limit_bytes,
+  plim_staged_search s = {.dag = plans->dag,
+                          .copies = copies_for(plans->dag),
+                          .limit_bytes = plans->limit_bytes,
                           .bound_ns = inc->bound_ns,
-                          .faster_than_ns = p->has_best ? p->best->time_ns : INT64_MAX,
+                          .faster_than_ns = plans->has_best ? plans->best->time_ns : INT64_MAX,
                           .seed = inc->options->seed,
                           .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;
-  limit_effort(p, &s);
-  PLIM_CHECK(begin_at_best(p, s.copies, &start));
+  limit_effort(plans, &s);
+  PLIM_CHECK(begin_at_best(plans, s.copies, &start));
   status = plim_staged_search_run(&s, &start);
-  if (s.found) submitted = submit_repeats(p, &s.best);
+  if (s.found) submitted = submit_repeats(plans, &s.best);
   if (status == PLIM_OK) status = submitted;
-  if (s.exhausted && s.copies == p->dag->n && p->dag->exact && p->limit_bytes >= inc->budget_bytes) {
+  if (s.exhausted && s.copies == plans->dag->n && plans->dag->exact && plans->limit_bytes >= inc->budget_bytes) {
     plim_incumbent_raise_bound(inc, s.faster_than_ns);
   }
 done:

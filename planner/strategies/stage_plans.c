@@ -1,6 +1,6 @@
 /* What the strategies of class stages share: first plans, repair, the integer program, and submits. Whatever a model or
  * a rounding says, a plan counts only when the incumbent has evaluated it on the real graph. */
-#include "planner/strategies/stage_plans.h"
+#include "planner/strategies/strategies_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,111 +21,113 @@ static plim_status open_plans(plim_incumbent *inc, int64_t choices_bytes, plim_s
 }
 
 /* Also after a failed begin. */
-static void close_plans(plim_stage_plans *p) {
-  plim_stage_schedule_free(p->stages);
-  plim_stage_schedule_free(p->best);
-  plim_dag_free(p->dag);
-  plim_schedule_free(&p->schedule);
+static void close_plans(plim_stage_plans *plans) {
+  plim_stage_schedule_free(plans->stages);
+  plim_stage_schedule_free(plans->best);
+  plim_dag_free(plans->dag);
+  plim_schedule_free(&plans->schedule);
 }
 
 /* Submit the stages as they are. */
-static plim_status submit(plim_stage_plans *p) {
-  const plim_stage_schedule *s = p->stages;
+static plim_status submit(plim_stage_plans *plans) {
+  const plim_stage_schedule *stages = plans->stages;
   plim_submit_result result;
-  PLIM_TRY(plim_dag_schedule(p->dag, s->n_positions, s->node, &p->schedule));
-  PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, strategies_tuning.stages.effort, &result));
-  p->excess_bytes = result.bytes - p->inc->budget_bytes;
-  if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
-  memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
-  p->has_best = 1;
-  return plim_stage_schedule_derive(p->best);
+  PLIM_TRY(plim_dag_schedule(plans->dag, stages->n_positions, stages->node, &plans->schedule));
+  PLIM_TRY(plim_incumbent_submit(plans->inc, &plans->schedule, strategies_tuning.stages.effort, &result));
+  plans->excess_bytes = result.bytes - plans->inc->budget_bytes;
+  if (stages->peak_bytes > plans->limit_bytes || (plans->has_best && stages->time_ns >= plans->best->time_ns))
+    return PLIM_OK;
+  memcpy(plans->best->keep, stages->keep, (size_t)stages->n * (size_t)stages->n);
+  plans->has_best = 1;
+  return plim_stage_schedule_derive(plans->best);
 }
 
-plim_status plim_stage_plans_submit(plim_stage_plans *p) {
+plim_status plim_stage_plans_submit(plim_stage_plans *plans) {
   int32_t fits;
-  if (p->stages->peak_bytes <= p->limit_bytes) PLIM_TRY(submit(p));
-  PLIM_TRY(plim_stage_schedule_repair(p->stages, p->limit_bytes, plim_incumbent_deadline(p->inc, 100), &fits));
-  return fits ? submit(p) : PLIM_OK;
+  if (plans->stages->peak_bytes <= plans->limit_bytes) PLIM_TRY(submit(plans));
+  PLIM_TRY(
+      plim_stage_schedule_repair(plans->stages, plans->limit_bytes, plim_incumbent_deadline(plans->inc, 100), &fits));
+  return fits ? submit(plans) : PLIM_OK;
 }
 
 /* Take the bound of a search in program order: it holds for stages too. */
-static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
-  if (p->limit_bytes < p->inc->budget_bytes || searched->bound_ns == INT64_MAX) return;
-  plim_incumbent_raise_bound(p->inc, searched->bound_ns);
+static void take_bound(plim_stage_plans *plans, const plim_incumbent *searched) {
+  if (plans->limit_bytes < plans->inc->budget_bytes || searched->bound_ns == INT64_MAX) return;
+  plim_incumbent_raise_bound(plans->inc, searched->bound_ns);
 }
 
 /* Submit the plan of a short default search, as stages. */
-static plim_status submit_searched(plim_stage_plans *p) {
+static plim_status submit_searched(plim_stage_plans *plans) {
   plim_incumbent *searched = NULL;
-  int64_t part_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts),
-          asked = p->inc->options->iterations;
-  int64_t moves = strategies_tuning.stages.moves_an_op * (int64_t)p->dag->n;
+  int64_t part_ns = plim_incumbent_part_ns(plans->inc, strategies_tuning.stages.search_parts),
+          asked = plans->inc->options->iterations;
+  int64_t moves = strategies_tuning.stages.moves_an_op * (int64_t)plans->dag->n;
   int64_t max_moves = asked > 0 ? asked : strategies_tuning.stages.moves_max;
   const plim_child task = {
-      .budget_bytes = p->limit_bytes,
+      .budget_bytes = plans->limit_bytes,
       .unpacked = 1,
       .time_limit_ns = part_ns < strategies_tuning.stages.search_ns ? part_ns : strategies_tuning.stages.search_ns,
       .iterations = moves < max_moves ? moves : max_moves};
-  PLIM_TRY(plim_incumbent_child(p->inc, &task, &searched));
+  PLIM_TRY(plim_incumbent_child(plans->inc, &task, &searched));
   plim_status status = plim_search_run(searched);
-  take_bound(p, searched);
-  if (status == PLIM_OK && searched->found) {
-    status = plim_stage_schedule_project(p->stages, &searched->best);
-    if (status == PLIM_OK) status = plim_stage_plans_submit(p);
+  take_bound(plans, searched);
+  if (status == PLIM_OK && searched->has_best) {
+    status = plim_stage_schedule_project(plans->stages, &searched->best);
+    if (status == PLIM_OK) status = plim_stage_plans_submit(plans);
   }
   plim_incumbent_end(searched);
   return status;
 }
 
-plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
+plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
   const plim_child task = {.budget_bytes = limit_bytes,
                            .unpacked = 1,
-                           .time_limit_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts)};
-  plim_schedule seed = {.ctx = p->dag->ctx};
-  PLIM_TRY(plim_incumbent_child(p->inc, &task, &other));
+                           .time_limit_ns = plim_incumbent_part_ns(plans->inc, strategies_tuning.stages.search_parts)};
+  plim_schedule seed = {.ctx = plans->dag->ctx};
+  PLIM_TRY(plim_incumbent_child(plans->inc, &task, &other));
   plim_status status =
       plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &seed);
-  if (limit_bytes == p->limit_bytes) take_bound(p, other);
+  if (limit_bytes == plans->limit_bytes) take_bound(plans, other);
   if (status == PLIM_OK && seed.n > 0) {
-    status = plim_stage_schedule_project(p->stages, &seed);
-    if (status == PLIM_OK) status = plim_stage_plans_submit(p);
+    status = plim_stage_schedule_project(plans->stages, &seed);
+    if (status == PLIM_OK) status = plim_stage_plans_submit(plans);
   }
   plim_schedule_free(&seed);
   plim_incumbent_end(other);
   return status;
 }
 
-static plim_status begin_in_order(plim_stage_plans *p) {
-  PLIM_TRY(plim_schedule_program_order(p->inc->problem, &p->schedule));
-  return plim_stage_schedule_project(p->stages, &p->schedule);
+static plim_status begin_in_order(plim_stage_plans *plans) {
+  PLIM_TRY(plim_schedule_program_order(plans->inc->problem, &plans->schedule));
+  return plim_stage_schedule_project(plans->stages, &plans->schedule);
 }
 
-plim_status plim_stage_plans_order(plim_stage_plans *p) {
-  PLIM_TRY(begin_in_order(p));
-  return plim_stage_plans_submit(p);
+plim_status plim_stage_plans_order(plim_stage_plans *plans) {
+  PLIM_TRY(begin_in_order(plans));
+  return plim_stage_plans_submit(plans);
 }
 
-plim_status plim_stage_plans_start(plim_stage_plans *p) {
-  PLIM_TRY(plim_stage_plans_order(p));
-  if (plim_incumbent_proved(p->inc)) return PLIM_OK;
-  return submit_searched(p);
+plim_status plim_stage_plans_start(plim_stage_plans *plans) {
+  PLIM_TRY(plim_stage_plans_order(plans));
+  if (plim_incumbent_proved(plans->inc)) return PLIM_OK;
+  return submit_searched(plans);
 }
 
 /* Bisect on the peak: repair program order for ever lower limits. */
-static plim_status submit_halving(plim_stage_plans *p) {
-  int64_t low = plim_dag_least_peak(p->dag, NULL) - 1, high;
-  PLIM_TRY(begin_in_order(p));
-  PLIM_TRY(submit(p));
-  high = p->stages->peak_bytes;
+static plim_status submit_halving(plim_stage_plans *plans) {
+  int64_t low = plim_dag_least_peak(plans->dag, NULL) - 1, high;
+  PLIM_TRY(begin_in_order(plans));
+  PLIM_TRY(submit(plans));
+  high = plans->stages->peak_bytes;
   while (high - low > 1 && high - low > high / strategies_tuning.stages.halving_part &&
-         !plim_incumbent_is_out_of_time(p->inc)) {
+         !plim_incumbent_is_out_of_time(plans->inc)) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
-    PLIM_TRY(begin_in_order(p));
-    PLIM_TRY(plim_stage_schedule_repair(p->stages, limit, plim_incumbent_deadline(p->inc, 100), &fits));
-    PLIM_TRY(submit(p));
-    if (fits) high = p->stages->peak_bytes;
+    PLIM_TRY(begin_in_order(plans));
+    PLIM_TRY(plim_stage_schedule_repair(plans->stages, limit, plim_incumbent_deadline(plans->inc, 100), &fits));
+    PLIM_TRY(submit(plans));
+    if (fits) high = plans->stages->peak_bytes;
     if (!fits) low = limit;
   }
   return PLIM_OK;
@@ -136,10 +138,10 @@ static plim_status submit_halving(plim_stage_plans *p) {
 plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   plim_status status = PLIM_OK;
   for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_is_out_of_time(inc); pass++) {
-    plim_stage_plans p;
-    status = open_plans(inc, pass ? 0 : INT64_MAX, &p);
-    if (status == PLIM_OK) status = submit_halving(&p);
-    close_plans(&p);
+    plim_stage_plans plans;
+    status = open_plans(inc, pass ? 0 : INT64_MAX, &plans);
+    if (status == PLIM_OK) status = submit_halving(&plans);
+    close_plans(&plans);
   }
   return status;
 }
@@ -159,7 +161,7 @@ typedef struct watcher {
 static int on_progress(void *user, double objective, double bound) {
   const watcher *w = user;
   const plim_incumbent *inc = w->plans->inc;
-  int64_t best = inc->found ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
+  int64_t best = inc->has_best ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
   if (objective < strategies_tuning.stages.infinite) { /* a solver has infinity before its first point */
     const int64_t repeats_ns = plim_integers_from_real(objective * (double)w->plans->dag->time_unit + 0.5);
     const int64_t found = plim_integers_add_capped(w->plans->dag->time_ns, repeats_ns);
@@ -178,18 +180,18 @@ static int on_progress(void *user, double objective, double bound) {
   return best <= inc->bound_ns;
 }
 
-plim_status plim_stage_plans_model(const plim_stage_plans *p, int64_t limit, plim_stage_model **out) {
-  int64_t max_repeat_ns = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
-  return plim_stage_model_make(p->dag, limit, max_repeat_ns, out);
+plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit, plim_stage_model **out) {
+  int64_t max_repeat_ns = plans->has_best ? plans->best->time_ns - plans->dag->time_ns : INT64_MAX;
+  return plim_stage_model_make(plans->dag, limit, max_repeat_ns, out);
 }
 
-plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model,
+plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver, const plim_stage_model *model,
                                    const double *start, int32_t relax, plim_solution *out, double *point) {
-  watcher w = {p, model, relax};
+  watcher w = {plans, model, relax};
   plim_solve_options options = {.relax = relax,
-                                .threads = p->inc->options->threads,
-                                .seconds = plim_stage_plans_seconds(p->inc),
-                                .effort = p->inc->options->iterations,
+                                .threads = plans->inc->options->threads,
+                                .seconds = plim_stage_plans_seconds(plans->inc),
+                                .effort = plans->inc->options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
                                 .start = start,
@@ -198,28 +200,28 @@ plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, con
   *out = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
   if (options.seconds < 0) return PLIM_OK;
   if (start) {
-    int64_t repeats = (p->best->time_ns - p->dag->time_ns) / p->dag->time_unit;
+    int64_t repeats = (plans->best->time_ns - plans->dag->time_ns) / plans->dag->time_unit;
     options.cutoff = (double)repeats + 0.5;
   }
   return plim_solver_solve(solver, &model->linear, &options, out, point);
 }
 
-void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, double bound) {
-  if (!p->dag->exact || !(bound > 0)) return;
+void plim_stage_plans_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound) {
+  if (!plans->dag->exact || !(bound > 0)) return;
   int64_t proven = plim_stage_model_bound(model, bound);
-  if (p->inc->found && proven > p->inc->best_ns) proven = p->inc->best_ns;
-  plim_incumbent_raise_bound(p->inc, proven);
+  if (plans->inc->has_best && proven > plans->inc->best_ns) proven = plans->inc->best_ns;
+  plim_incumbent_raise_bound(plans->inc, proven);
 }
 
 plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {
-  plim_stage_plans p = {0};
+  plim_stage_plans plans = {0};
   plim_solver *solver = NULL;
   plim_status status;
-  status = open_plans(inc, inc->budget_bytes, &p); /* the size is refused with a solver and without one */
+  status = open_plans(inc, inc->budget_bytes, &plans); /* the size is refused with a solver and without one */
   if (status == PLIM_OK) status = plim_solver_open(inc->problem->ctx, NULL, &solver);
-  if (status == PLIM_OK) status = work(&p, solver);
-  close_plans(&p);
+  if (status == PLIM_OK) status = work(&plans, solver);
+  close_plans(&plans);
   plim_solver_close(solver);
-  if (status == PLIM_OK && !inc->found) status = plim_strategy_any(inc, plim_stage_min_memory_run);
+  if (status == PLIM_OK && !inc->has_best) status = plim_strategy_any(inc, plim_stage_min_memory_run);
   return status;
 }

@@ -5,7 +5,7 @@
 #ifndef PLIM_PLANNER_STRATEGIES_STRATEGY_H
 #define PLIM_PLANNER_STRATEGIES_STRATEGY_H
 
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 #include "planner/core/incumbent.h"
 
 /* run: submit schedules until done. run_min_memory: the same for an incumbent with `min_memory` set and no budget;

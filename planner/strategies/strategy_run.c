@@ -12,12 +12,12 @@
 
 /* The effort of this call, as the plan front notes it. */
 static plim_front_try try_of(const plim_incumbent *inc) {
-  const plim_plan_options *o = inc->options;
+  const plim_plan_options *options = inc->options;
   return (plim_front_try){.budget_bytes = inc->min_memory ? PLIM_TRY_MIN_MEMORY : inc->budget_bytes,
-                          .iterations = o->iterations,
-                          .time_limit_ns = o->time_limit_ns,
-                          .seed = o->seed & INT64_MAX,
-                          .threads = o->threads > 1 ? o->threads : 1};
+                          .iterations = options->iterations,
+                          .time_limit_ns = options->time_limit_ns,
+                          .seed = options->seed & INT64_MAX,
+                          .threads = options->threads > 1 ? options->threads : 1};
 }
 
 /* Submit the plan front's point for this budget. A point that turns out wrong discards the whole plan front. */
@@ -34,7 +34,7 @@ static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *t
 /* Ask the cut model for a bound where the best is not proved and the strategy has not asked. Not for a long graph after
  * the time limit. */
 static plim_status bound_after(plim_incumbent *inc) {
-  if (!inc->found || inc->bounded || inc->best_ns <= inc->bound_ns) return PLIM_OK;
+  if (!inc->has_best || inc->is_bounded || inc->best_ns <= inc->bound_ns) return PLIM_OK;
   if (inc->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
   plim_incumbent_note_bounded(inc);
   return plim_cut_bound(inc);
@@ -53,7 +53,7 @@ static plim_status search_and_note(plim_incumbent *inc, const plim_strategy *str
   plim_incumbent_share_front(inc, front);
   plim_status status = search_alone(inc, strategy);
   plim_incumbent_share_front(inc, NULL);
-  if (status != PLIM_OK || !inc->found) return status;
+  if (status != PLIM_OK || !inc->has_best) return status;
   attempt->bound_ns = inc->min_memory ? 0 : inc->bound_ns;
   if (!inc->min_memory) plim_front_drop_hints(front, inc->budget_bytes, inc->bound_ns);
   return plim_front_note(front, attempt);

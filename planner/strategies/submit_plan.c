@@ -1,7 +1,7 @@
 /* Submits a plan that a caller has, with its addresses. Each lifetime of the timeline looks for the plan's buffer with
  * the same storage, begin and end, and gives its box the offset of that buffer. A box whose lifetimes lie at different
  * places is none. So the placement is the plan's, where the checker found no overlap. */
-#include "planner/strategies/submit_plan.h"
+#include "planner/strategies/strategies_internal.h"
 
 enum { NOWHERE = -1 };
 
@@ -27,23 +27,23 @@ static int64_t find_offset(const plim_plan *plan, int32_t storage, int32_t begin
   return NOWHERE;
 }
 
-static int give(plim_placement *pl, int32_t box, int64_t offset) {
-  if (offset == NOWHERE || (pl->offset[box] != NOWHERE && pl->offset[box] != offset)) return 0;
-  pl->offset[box] = offset;
+static int give(plim_placement *placement, int32_t box, int64_t offset) {
+  if (offset == NOWHERE || (placement->offset[box] != NOWHERE && placement->offset[box] != offset)) return 0;
+  placement->offset[box] = offset;
   return 1;
 }
 
 /* The plan's offsets for the boxes of the placement; 0 when it has other buffers. */
-static int take_offsets(const plim_timeline *t, const plim_plan *plan, plim_placement *pl) {
-  for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] = NOWHERE;
-  for (int32_t c = 0; c < t->n_lifetimes; c++) {
-    const plim_lifetime *lifetime = &t->lifetime[c];
-    int32_t box = pl->box_of_lifetime[c], storage = t->problem->item[lifetime->item].storage;
-    if (box >= 0 && !give(pl, box, find_offset(plan, storage, lifetime->begin, lifetime->end))) return 0;
+static int take_offsets(const plim_timeline *timeline, const plim_plan *plan, plim_placement *placement) {
+  for (int32_t b = 0; b < placement->n_boxes; b++) placement->offset[b] = NOWHERE;
+  for (int32_t c = 0; c < timeline->n_lifetimes; c++) {
+    const plim_lifetime *lifetime = &timeline->lifetime[c];
+    int32_t box = placement->box_of_lifetime[c], storage = timeline->problem->item[lifetime->item].storage;
+    if (box >= 0 && !give(placement, box, find_offset(plan, storage, lifetime->begin, lifetime->end))) return 0;
   }
-  for (int32_t j = 0; j < t->n_runs; j++) {
-    int32_t box = pl->box_of_run[j];
-    if (box >= 0 && !give(pl, box, find_offset(plan, -1, j, j + 1))) return 0;
+  for (int32_t j = 0; j < timeline->n_runs; j++) {
+    int32_t box = placement->box_of_run[j];
+    if (box >= 0 && !give(placement, box, find_offset(plan, -1, j, j + 1))) return 0;
   }
   return 1;
 }

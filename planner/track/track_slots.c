@@ -4,11 +4,11 @@
 
 #include "planner/track/track_internal.h"
 
-static void place(plim_track *t, int32_t r, int32_t slot) {
-  t->run[r].slot = slot;
-  t->run_at[slot] = r;
-  t->memory_profile->used[slot] = 1;
-  plim_memory_profile_mark(t->memory_profile, slot);
+static void place(plim_track *track, int32_t r, int32_t slot) {
+  track->run[r].slot = slot;
+  track->run_at[slot] = r;
+  track->memory_profile->used[slot] = 1;
+  plim_memory_profile_mark(track->memory_profile, slot);
 }
 
 /* The slot of run i of n that stand evenly in `size` slots. */
@@ -17,133 +17,134 @@ static int32_t even_slot(int32_t i, int32_t n, int32_t size) {
 }
 
 /* Spread the runs of [low, low + size) evenly over it. Their order stays. */
-static void spread(plim_track *t, int32_t low, int32_t size, int32_t n) {
+static void spread(plim_track *track, int32_t low, int32_t size, int32_t n) {
   int32_t to = low + size, from = low + size;
-  plim_memory_profile *l = t->memory_profile;
+  plim_memory_profile *profile = track->memory_profile;
   /* first close up at the upper end, from above; then open up from below */
   while (from-- > low) {
-    int32_t r = t->run_at[from];
+    int32_t r = track->run_at[from];
     if (r < 0) continue;
-    plim_memory_slot moved = l->slot[from];
-    t->run_at[from] = -1;
-    l->used[from] = 0;
-    l->slot[from] = (plim_memory_slot){0, 0};
-    place(t, r, --to);
-    l->slot[to] = moved;
+    plim_memory_slot moved = profile->slot[from];
+    track->run_at[from] = -1;
+    profile->used[from] = 0;
+    profile->slot[from] = (plim_memory_slot){0, 0};
+    place(track, r, --to);
+    profile->slot[to] = moved;
   }
   for (int32_t i = 0; i < n; i++, to++) {
-    int32_t goal = low + even_slot(i, n, size), r = t->run_at[to];
-    plim_memory_slot moved = l->slot[to];
-    t->run_at[to] = -1;
-    l->used[to] = 0;
-    l->slot[to] = (plim_memory_slot){0, 0};
-    place(t, r, goal);
-    l->slot[goal] = moved;
+    int32_t goal = low + even_slot(i, n, size), r = track->run_at[to];
+    plim_memory_slot moved = profile->slot[to];
+    track->run_at[to] = -1;
+    profile->used[to] = 0;
+    profile->slot[to] = (plim_memory_slot){0, 0};
+    place(track, r, goal);
+    profile->slot[goal] = moved;
   }
-  for (int32_t s = low; s < low + size; s += PLIM_MEMORY_PROFILE_BLOCK) plim_memory_profile_mark(l, s);
+  for (int32_t s = low; s < low + size; s += PLIM_MEMORY_PROFILE_BLOCK) plim_memory_profile_mark(profile, s);
 }
 
 /* Make free slots on both sides of the run in or near this slot: spread the smallest aligned window around it that is
  * less than half full, so that it begins and ends with a free slot. The whole is never fuller than that. */
-static void make_room(plim_track *t, int32_t near) {
+static void make_room(plim_track *track, int32_t near) {
   int32_t size = PLIM_MEMORY_PROFILE_BLOCK;
   for (;;) {
     size *= 2;
     int32_t low = near / size * size, n = 0;
-    if (size >= t->memory_profile->n_slots) low = 0;
-    for (int32_t s = low; s < low + size; s++) n += t->run_at[s] >= 0;
-    if (2 * n < size || size >= t->memory_profile->n_slots) {
-      spread(t, low, size, n);
+    if (size >= track->memory_profile->n_slots) low = 0;
+    for (int32_t s = low; s < low + size; s++) n += track->run_at[s] >= 0;
+    if (2 * n < size || size >= track->memory_profile->n_slots) {
+      spread(track, low, size, n);
       return;
     }
   }
 }
 
-int32_t plim_track_free_slot(plim_track *t, int32_t next) {
+int32_t plim_track_free_slot(plim_track *track, int32_t next) {
   for (;;) {
-    int32_t prev = next < 0 ? t->tail : t->run[next].prev;
-    int32_t low = prev < 0 ? -1 : t->run[prev].slot, high = next < 0 ? t->memory_profile->n_slots : t->run[next].slot;
+    int32_t prev = next < 0 ? track->tail : track->run[next].prev;
+    int32_t low = prev < 0 ? -1 : track->run[prev].slot,
+            high = next < 0 ? track->memory_profile->n_slots : track->run[next].slot;
     if (high - low > 1) return low + (high - low) / 2;
-    make_room(t, next < 0 ? t->memory_profile->n_slots - 1 : high);
+    make_room(track, next < 0 ? track->memory_profile->n_slots - 1 : high);
   }
 }
 
-int32_t plim_track_even_slot(const plim_track *t, int32_t i, int32_t n) {
-  return even_slot(i, n, t->memory_profile->n_slots);
+int32_t plim_track_even_slot(const plim_track *track, int32_t i, int32_t n) {
+  return even_slot(i, n, track->memory_profile->n_slots);
 }
 
-static void link_run(plim_track *t, int32_t r, int32_t next) {
-  plim_track_run *run = &t->run[r];
-  int32_t prev = next < 0 ? t->tail : t->run[next].prev;
+static void link_run(plim_track *track, int32_t r, int32_t next) {
+  plim_track_run *run = &track->run[r];
+  int32_t prev = next < 0 ? track->tail : track->run[next].prev;
   run->prev = prev;
   run->next = next;
-  if (prev >= 0) t->run[prev].next = r;
-  if (next >= 0) t->run[next].prev = r;
-  if (prev < 0) t->head = r;
-  if (next < 0) t->tail = r;
-  int32_t before = plim_track_before(t, run->op, run->slot);
+  if (prev >= 0) track->run[prev].next = r;
+  if (next >= 0) track->run[next].prev = r;
+  if (prev < 0) track->head = r;
+  if (next < 0) track->tail = r;
+  int32_t before = plim_track_before(track, run->op, run->slot);
   run->op_prev = before;
-  run->op_next = before < 0 ? t->first[run->op] : t->run[before].op_next;
-  if (run->op_prev >= 0) t->run[run->op_prev].op_next = r;
-  if (run->op_next >= 0) t->run[run->op_next].op_prev = r;
-  if (run->op_prev < 0) t->first[run->op] = r;
-  if (run->op_next < 0) t->last[run->op] = r;
+  run->op_next = before < 0 ? track->first[run->op] : track->run[before].op_next;
+  if (run->op_prev >= 0) track->run[run->op_prev].op_next = r;
+  if (run->op_next >= 0) track->run[run->op_next].op_prev = r;
+  if (run->op_prev < 0) track->first[run->op] = r;
+  if (run->op_next < 0) track->last[run->op] = r;
 }
 
-static void unlink_run(plim_track *t, int32_t r) {
-  plim_track_run *run = &t->run[r];
-  if (run->prev >= 0) t->run[run->prev].next = run->next;
-  if (run->next >= 0) t->run[run->next].prev = run->prev;
-  if (t->head == r) t->head = run->next;
-  if (t->tail == r) t->tail = run->prev;
-  if (run->op_prev >= 0) t->run[run->op_prev].op_next = run->op_next;
-  if (run->op_next >= 0) t->run[run->op_next].op_prev = run->op_prev;
-  if (t->first[run->op] == r) t->first[run->op] = run->op_next;
-  if (t->last[run->op] == r) t->last[run->op] = run->op_prev;
-  assert(t->memory_profile->slot[run->slot].up == 0 && t->memory_profile->slot[run->slot].down == 0);
-  plim_memory_profile_mark(t->memory_profile, run->slot);
-  t->run_at[run->slot] = -1;
-  t->memory_profile->used[run->slot] = 0;
+static void unlink_run(plim_track *track, int32_t r) {
+  plim_track_run *run = &track->run[r];
+  if (run->prev >= 0) track->run[run->prev].next = run->next;
+  if (run->next >= 0) track->run[run->next].prev = run->prev;
+  if (track->head == r) track->head = run->next;
+  if (track->tail == r) track->tail = run->prev;
+  if (run->op_prev >= 0) track->run[run->op_prev].op_next = run->op_next;
+  if (run->op_next >= 0) track->run[run->op_next].op_prev = run->op_prev;
+  if (track->first[run->op] == r) track->first[run->op] = run->op_next;
+  if (track->last[run->op] == r) track->last[run->op] = run->op_prev;
+  assert(track->memory_profile->slot[run->slot].up == 0 && track->memory_profile->slot[run->slot].down == 0);
+  plim_memory_profile_mark(track->memory_profile, run->slot);
+  track->run_at[run->slot] = -1;
+  track->memory_profile->used[run->slot] = 0;
   run->slot = -1;
 }
 
 /* Lists to draw runs from: all, and the repeats. */
-static void enlist(plim_track *t, int32_t r) {
-  plim_track_run *run = &t->run[r];
-  run->alive_at = t->n_runs;
-  t->alive[t->n_runs++] = r;
+static void enlist(plim_track *track, int32_t r) {
+  plim_track_run *run = &track->run[r];
+  run->alive_at = track->n_runs;
+  track->alive[track->n_runs++] = r;
   run->repeat_at = -1;
-  if (t->n_of[run->op]++ > 0) {
-    run->repeat_at = t->n_repeats;
-    t->repeat[t->n_repeats++] = r;
+  if (track->n_of[run->op]++ > 0) {
+    run->repeat_at = track->n_repeats;
+    track->repeat[track->n_repeats++] = r;
   }
 }
 
-static void drop_repeat(plim_track *t, int32_t at) {
-  t->run[t->repeat[at]].repeat_at = -1;
-  if (at != --t->n_repeats) {
-    t->repeat[at] = t->repeat[t->n_repeats];
-    t->run[t->repeat[at]].repeat_at = at;
+static void drop_repeat(plim_track *track, int32_t at) {
+  track->run[track->repeat[at]].repeat_at = -1;
+  if (at != --track->n_repeats) {
+    track->repeat[at] = track->repeat[track->n_repeats];
+    track->run[track->repeat[at]].repeat_at = at;
   }
 }
 
-static void delist(plim_track *t, int32_t r) {
-  plim_track_run *run = &t->run[r];
-  int32_t last = t->alive[--t->n_runs];
-  t->alive[run->alive_at] = last;
-  t->run[last].alive_at = run->alive_at;
-  if (--t->n_of[run->op] == 0) return;
+static void delist(plim_track *track, int32_t r) {
+  plim_track_run *run = &track->run[r];
+  int32_t last = track->alive[--track->n_runs];
+  track->alive[run->alive_at] = last;
+  track->run[last].alive_at = run->alive_at;
+  if (--track->n_of[run->op] == 0) return;
   int32_t other = run->op_prev >= 0 ? run->op_prev : run->op_next;
-  drop_repeat(t, run->repeat_at >= 0 ? run->repeat_at : t->run[other].repeat_at);
+  drop_repeat(track, run->repeat_at >= 0 ? run->repeat_at : track->run[other].repeat_at);
 }
 
-void plim_track_enter(plim_track *t, int32_t r, int32_t slot, int32_t next) {
-  place(t, r, slot);
-  link_run(t, r, next);
-  enlist(t, r);
+void plim_track_enter(plim_track *track, int32_t r, int32_t slot, int32_t next) {
+  place(track, r, slot);
+  link_run(track, r, next);
+  enlist(track, r);
 }
 
-void plim_track_leave(plim_track *t, int32_t r) {
-  delist(t, r);
-  unlink_run(t, r);
+void plim_track_leave(plim_track *track, int32_t r) {
+  delist(track, r);
+  unlink_run(track, r);
 }

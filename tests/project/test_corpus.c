@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 #include "runtime/base/file.h"
 #include "runtime/graph/plans.h"
 #include "runtime/graph/trace.h"

@@ -15,7 +15,7 @@ typedef struct layer {
 } layer;
 #define BASE "runtime/base/", "kernels/op.h", "kernels/philox.h", "kernels/fnv.h"
 #define GRAPH BASE, "runtime/graph/"
-#define CORE GRAPH, "planner/planner.h", "planner/pack/", "planner/archive/", "planner/core/"
+#define CORE GRAPH, "planner/planner.h", "planner/pack/", "planner/front/", "planner/core/"
 #define SPACES GRAPH, "planner/spaces/spaces_tuning.h"
 enum { MOST_NAMED = 20 };
 static const layer layers[] = {
@@ -34,7 +34,7 @@ static const layer layers[] = {
     {"runtime/online/", {GRAPH, "runtime/arena/", "runtime/online/"}},
     {"runtime/net/", {GRAPH, "runtime/net/"}},
     {"planner/pack/", {GRAPH, "planner/pack/"}},
-    {"planner/archive/", {GRAPH, "planner/archive/"}},
+    {"planner/front/", {GRAPH, "planner/front/"}},
     {"planner/core/", {CORE}},
     {"planner/track/", {CORE, "planner/track/"}},
     {"planner/bound/", {CORE, "planner/bound/"}},
@@ -470,7 +470,7 @@ Test(layers, every_folder_of_planner_and_runtime_has_its_tests_under_the_same_pa
 }
 
 /* A header holds one concept, so that a file includes what it uses. Longer than this, it holds several. */
-enum { MOST_HEADER_LINES = 280, MOST_PLANNER_HEADERS = 65 };
+enum { MOST_HEADER_LINES = 280, MOST_PLANNER_HEADERS = 57 };
 
 static int lines_of(const char *file) {
   char path[4096];

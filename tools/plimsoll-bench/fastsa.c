@@ -172,7 +172,7 @@ plim_status plim_fastsa_run(plim_incumbent *inc) {
   plim_status status;
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
-  if ((inc->found && inc->best_ns <= inc->bound_ns) || inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  if ((inc->has_best && inc->best_ns <= inc->bound_ns) || inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plim_coarse_make(p, INT32_MAX, &f.coarse));
   PLIM_CHECK(run_rounds(&f));
 done:

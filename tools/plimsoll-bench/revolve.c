@@ -3,7 +3,6 @@
  * keeps the fastest that fits. Source: Griewank, Walther, ACM TOMS 26(1), 2000. */
 #include "tools/plimsoll-bench/peers_internal.h"
 
-#include "planner/chain/chain_stages.h"
 #include "planner/chain/checkpoints.h"
 #include "planner/chain/rotor.h"
 #include "runtime/base/effort.h"

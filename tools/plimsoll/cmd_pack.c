@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "planner/pack/conflict.h"
 #include "planner/pack/solve.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "planner/one_arena/unpacked_plan.h"
+#include "planner/one_arena/arena_plan.h"
 #include "planner/planner.h"
 #include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/file.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact.h"
+#include "planner/pack/packers.h"
 #include "planner/pack/units.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published_graphs.h"

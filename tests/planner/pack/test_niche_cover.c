@@ -1,7 +1,7 @@
 /* planner/pack/niche_cover.c: which boxes can lie on a floor that must be covered. */
 #include <criterion/criterion.h>
 
-#include "planner/pack/niche.h"
+#include "planner/pack/niche_internal.h"
 #include "tests/support/test_context.h"
 
 /* Three sections. Boxes 0 and 1 leave a section of the floor to each other, which box 2 fills after box 0. */

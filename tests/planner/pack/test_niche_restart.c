@@ -2,7 +2,7 @@
  * deepest node. */
 #include <criterion/criterion.h>
 
-#include "planner/pack/niche.h"
+#include "planner/pack/niche_internal.h"
 #include "tests/support/test_context.h"
 
 enum { BOXES = 3, FIRST_NOISY = 100, USES_SAVED = 3 /* of four restarts, the last two */ };

@@ -1,8 +1,7 @@
 /* planner/pack/niche.c against brute force, against exact search, and on instances that exact search leaves open. */
 #include <criterion/criterion.h>
 
-#include "planner/pack/exact.h"
-#include "planner/pack/niche.h"
+#include "planner/pack/niche_internal.h"
 #include "planner/pack/units.h"
 #include "runtime/base/name.h"
 #include "tests/support/failing_memory.h"

@@ -1,9 +1,8 @@
 /* planner/pack/conflict.c: what is marked does not fit, and without any one of it the rest does. */
-#include "planner/pack/conflict.h"
+#include "planner/pack/solve.h"
 
 #include <criterion/criterion.h>
 
-#include "planner/pack/solve.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"

@@ -1,5 +1,5 @@
 /* planner/pack/box_pairs.c against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
-#include "planner/pack/exact.h"
+#include "planner/pack/exact_internal.h"
 #include "planner/pack/units.h"
 
 #include <criterion/criterion.h>

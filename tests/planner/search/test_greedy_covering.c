@@ -53,11 +53,12 @@ static int64_t covering(const planner_case *c, int32_t rounds, plim_schedule *sc
   cr_assert_eq(plim_schedule_program_order(c->problem, schedule), PLIM_OK);
   plim_status status = plim_seed_covering(inc, inc->budget_bytes, rounds, INT64_MAX, schedule);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(c->ctx));
-  cr_assert_eq(plim_timeline_evaluate(inc->timeline, schedule), PLIM_OK);
-  cr_assert(inc->found, "the peak is %lld bytes, the limit %lld", (long long)inc->timeline->peak_bytes,
+  const plim_timeline *timeline = NULL;
+  cr_assert_eq(plim_incumbent_evaluate(inc, schedule, &timeline), PLIM_OK);
+  cr_assert(inc->has_best, "the peak is %lld bytes, the limit %lld", (long long)timeline->peak_bytes,
             (long long)inc->budget_bytes);
-  cr_assert_leq(inc->timeline->peak_bytes, inc->budget_bytes);
-  cr_assert_eq(inc->timeline->time_ns, inc->best_ns);
+  cr_assert_leq(timeline->peak_bytes, inc->budget_bytes);
+  cr_assert_eq(timeline->time_ns, inc->best_ns);
   int64_t time_ns = inc->best_ns;
   plim_incumbent_end(inc);
   return time_ns;
@@ -142,7 +143,7 @@ Test(greedy_covering, where_addresses_need_more_than_the_peak_the_limit_follows)
     cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
     cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
     cr_assert_eq(plim_seed_covering(inc, inc->budget_bytes, 8, INT64_MAX, &schedule), PLIM_OK);
-    cr_assert(inc->found, "seed %llu: %lld bytes", (unsigned long long)seed, (long long)inc->least_bytes);
+    cr_assert(inc->has_best, "seed %llu: %lld bytes", (unsigned long long)seed, (long long)inc->least_bytes);
     cr_assert_leq(inc->best_bytes, inc->budget_bytes);
     plim_incumbent_end(inc);
     plim_schedule_free(&schedule);
@@ -165,7 +166,7 @@ Test(greedy_covering, round_that_has_used_up_its_room_ends) {
   cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
   cr_assert_eq(plim_seed_covering(inc, inc->budget_bytes, 1, INT64_MAX, &schedule), PLIM_OK);
-  cr_assert_not(inc->found);
+  cr_assert_not(inc->has_best);
   cr_assert_gt(walks, 10);
   cr_assert_lt(walks, 50, "%d walks", walks);
   plim_incumbent_end(inc);

@@ -30,8 +30,9 @@ static void begin(many *m) {
   *m = (many){.c = planner_case_make(ctx, graph, NULL, &options), .order = {.ctx = ctx}};
   cr_assert_eq(plim_incumbent_begin(m->c.problem, &m->c.options, &m->inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(m->c.problem, &m->order), PLIM_OK);
-  cr_assert_eq(plim_timeline_evaluate(m->inc->timeline, &m->order), PLIM_OK);
-  m->whole_bytes = m->inc->timeline->peak_bytes;
+  const plim_timeline *timeline = NULL;
+  cr_assert_eq(plim_incumbent_evaluate(m->inc, &m->order, &timeline), PLIM_OK);
+  m->whole_bytes = timeline->peak_bytes;
 }
 
 static void end(many *m) {
@@ -91,7 +92,7 @@ Test(min_memory, many_ops_far_above_the_budget_are_refused_without_annealing) {
   m.inc->budget_bytes = m.whole_bytes / 1000;
   plim_context_set_progress(m.c.ctx, count_annealing, &reports);
   cr_assert_eq(plim_portfolio_run(m.inc, &m.order), PLIM_OK);
-  cr_assert_not(m.inc->found);
+  cr_assert_not(m.inc->has_best);
   cr_assert_eq(reports, 0, "%d", reports);
   cr_assert_lt(m.inc->least_bytes, m.whole_bytes / 10, "the refusal has the smallest budget found");
   end(&m);

@@ -30,9 +30,10 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
   for (int again = 0; again < 2; again++) {
     cr_assert_eq(plim_searcher_anneal(&searcher, &annealing, &start, 2000, INT64_MAX), PLIM_OK, "%s",
                  plim_context_error(ctx));
-    cr_assert(inc->found);
-    cr_assert_eq(plim_timeline_evaluate(inc->timeline, &inc->best), PLIM_OK);
-    cr_assert_eq(inc->timeline->time_ns, inc->best_ns);
+    cr_assert(inc->has_best);
+    const plim_timeline *timeline = NULL;
+    cr_assert_eq(plim_incumbent_evaluate(inc, &inc->best, &timeline), PLIM_OK);
+    cr_assert_eq(timeline->time_ns, inc->best_ns);
   }
   plim_searcher_end(&searcher);
   plim_incumbent_end(inc);

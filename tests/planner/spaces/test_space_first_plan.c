@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "planner/one_arena/unpacked_plan.h"
+#include "planner/one_arena/arena_plan.h"
 #include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/effort.h"
 #include "runtime/import/generate.h"

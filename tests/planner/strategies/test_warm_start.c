@@ -1,5 +1,5 @@
-/* planner/strategies/kept_front.c and strategy_run.c: planning through plan fronts kept on disk. Budgets swept up never
- * get slower, separate calls agree, smallest budgets and ranges of budgets read the same plan front, and a file that is
+/* planner/strategies/strategy_front.c and strategy_run.c: planning through plan fronts on disk. Budgets swept up never get
+ * slower, separate calls agree, smallest budgets and ranges of budgets read the same plan front, and a file that is
  * wrong does no harm. */
 #include "planner/strategies/strategy.h"
 

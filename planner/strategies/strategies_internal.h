@@ -1,10 +1,34 @@
-/* What the strategies of class stages share: the reduction, plans to begin with, and submits to the incumbent. */
-#ifndef PLIM_PLANNER_STRATEGIES_STAGE_PLANS_H
-#define PLIM_PLANNER_STRATEGIES_STAGE_PLANS_H
+/* What the files of planner/strategies share: schedules from elsewhere as first plans, and what the strategies of class
+ * stages have in common. Callers read strategy.h. */
+#ifndef PLIM_PLANNER_STRATEGIES_STRATEGIES_INTERNAL_H
+#define PLIM_PLANNER_STRATEGIES_STRATEGIES_INTERNAL_H
 
 #include "planner/core/incumbent.h"
 #include "planner/exact/stage_model.h"
 #include "planner/solvers/solver.h"
+
+/* ==== plans (submit_plan.c) ==== */
+
+/* A plan of other origin, submitted with its own addresses. */
+
+/* `plan` is packed, has passed the checker, and `schedule` is its commands. *taken is 0 when the timeline of the
+ * schedule has other buffers than the plan (other in-place pairs, say): then nothing was submitted. O(buffers log
+ * buffers). */
+PLIM_MUST_USE plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan,
+                                           const plim_schedule *schedule, int32_t *taken);
+
+/* ==== replays (seed_replay.c) ==== */
+
+/* Starting schedules from the online arena. */
+
+/* Replay program order in arenas of the budget and of a few smaller ones (a schedule whose addresses were decided while
+ * it ran need not pack as well again), and submit what comes out. *seed gets the fastest one whose peak is within the
+ * budget, or stays as it is when there is none. Deterministic. */
+PLIM_MUST_USE plim_status plim_seed_replay(plim_incumbent *incumbent, int32_t effort, plim_schedule *seed);
+
+/* ==== class stages (stage_plans.c, stage_constraint.c) ==== */
+
+/* The reduction to nodes, plans to begin with, and submits to the incumbent. */
 
 typedef struct plim_stage_plans {
   plim_incumbent *inc;

@@ -1,6 +1,6 @@
 /* The plan front: nondominated plans of one graph, in memory and as a document. */
-#ifndef PLIM_PLANNER_ARCHIVE_FRONT_H
-#define PLIM_PLANNER_ARCHIVE_FRONT_H
+#ifndef PLIM_PLANNER_FRONT_FRONT_H
+#define PLIM_PLANNER_FRONT_FRONT_H
 
 #include "runtime/base/cache.h"
 #include "runtime/base/context.h"

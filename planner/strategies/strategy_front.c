@@ -18,18 +18,18 @@ static plim_status hash_profile(const plim_profile *profile, char *hash) {
 }
 
 /* A build from other sources, or by another compiler, starts anew. */
-static plim_status make_key(const plim_problem *p, const plim_plan_options *o, const char *planner, char *key) {
+static plim_status make_key(const plim_problem *p, const plim_plan_options *options, const char *planner, char *key) {
   char profile[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(hash_profile(p->profile, profile));
   plim_text text = {.ctx = p->ctx};
   plim_text_format(&text, "plimsoll curve 2\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_PLANNER_HASH,
                    p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
-  plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->numerics);
+  plim_text_format(&text, "unpacked %d\nlabels %d\n", options->unpacked, (int)options->numerics);
   if (p->plan_class == PLIM_CLASS_COPIES) {
-    plim_text_format(&text, "copies %d\n", o->copies > 0 ? o->copies : PLIM_COPIES_DEFAULT);
+    plim_text_format(&text, "copies %d\n", options->copies > 0 ? options->copies : PLIM_COPIES_DEFAULT);
   }
-  for (int32_t op = 0; o->numerics == PLIM_NUMERICS_GIVEN && op < p->n_ops; op++) {
-    plim_text_format(&text, "%s\n", o->numerics_key[op]);
+  for (int32_t op = 0; options->numerics == PLIM_NUMERICS_GIVEN && op < p->n_ops; op++) {
+    plim_text_format(&text, "%s\n", options->numerics_key[op]);
   }
   plim_status status = text.status;
   if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, key);

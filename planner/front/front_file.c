@@ -1,7 +1,7 @@
 /* The plan front as a document (docs/formats.md), and where it lies: in a cache folder, named by a hash of all that the
  * plans depend on. The document repeats the hash, and ends with a checksum of its own text. A file that is missing,
  * changed or of another hash is an empty front. The files of the folder are trimmed, those used longest ago first. */
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,23 +17,25 @@ static const int64_t limit_bytes = INT64_C(256) << 20; /* of all plan fronts */
 
 /* ---- writing ---- */
 
-static void write_point(plim_text *t, const plim_front_point *p) {
-  plim_text_format(t, "{\"bytes\": %lld, \"time_ns\": %lld", (long long)p->bytes, (long long)p->time_ns);
-  plim_text_add(t, ", \"ops\": ");
-  plim_document_write_ids(t, p->op, p->n_commands);
-  plim_text_add(t, ", \"choices\": ");
-  plim_document_write_ids(t, p->choice, p->n_commands);
-  plim_text_add(t, ", \"offsets\": [");
-  for (int32_t i = 0; i < p->n_offsets; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)p->offset[i]);
-  plim_text_add(t, "]}");
+static void write_point(plim_text *text, const plim_front_point *point) {
+  plim_text_format(text, "{\"bytes\": %lld, \"time_ns\": %lld", (long long)point->bytes, (long long)point->time_ns);
+  plim_text_add(text, ", \"ops\": ");
+  plim_document_write_ids(text, point->op, point->n_commands);
+  plim_text_add(text, ", \"choices\": ");
+  plim_document_write_ids(text, point->choice, point->n_commands);
+  plim_text_add(text, ", \"offsets\": [");
+  for (int32_t i = 0; i < point->n_offsets; i++)
+    plim_text_format(text, i > 0 ? ", %lld" : "%lld", (long long)point->offset[i]);
+  plim_text_add(text, "]}");
 }
 
-static void write_try(plim_text *t, const plim_front_try *a) {
-  plim_text_add(t, "{\"budget_bytes\": ");
-  plim_document_write_int(t, a->budget_bytes, PLIM_TRY_MIN_MEMORY);
-  plim_text_format(t, ", \"seed\": %llu, \"iterations\": %lld, \"time_limit_ns\": %lld, \"threads\": %d, ",
-                   (unsigned long long)a->seed, (long long)a->iterations, (long long)a->time_limit_ns, a->threads);
-  plim_text_format(t, "\"bound_ns\": %lld}", (long long)plim_front_stated(a));
+static void write_try(plim_text *text, const plim_front_try *attempt) {
+  plim_text_add(text, "{\"budget_bytes\": ");
+  plim_document_write_int(text, attempt->budget_bytes, PLIM_TRY_MIN_MEMORY);
+  plim_text_format(text, ", \"seed\": %llu, \"iterations\": %lld, \"time_limit_ns\": %lld, \"threads\": %d, ",
+                   (unsigned long long)attempt->seed, (long long)attempt->iterations, (long long)attempt->time_limit_ns,
+                   attempt->threads);
+  plim_text_format(text, "\"bound_ns\": %lld}", (long long)plim_front_stated(attempt));
 }
 
 static const char check_head[] = ",\n  \"checksum\": \"", check_foot[] = "\"\n}\n";
@@ -41,27 +43,27 @@ enum { CHECK_HEAD = sizeof check_head - 1, CHECK_FOOT = sizeof check_foot - 1, D
 enum { CHECK_BYTES = CHECK_HEAD + DIGITS + CHECK_FOOT };
 
 /* The last field: SHA-256 of all text before it. */
-static void write_checksum(plim_text *t, int64_t begin) {
+static void write_checksum(plim_text *text, int64_t begin) {
   char hash[PLIM_FINGERPRINT_BYTES] = "";
-  if (t->status == PLIM_OK) plim_sha256_hex(t->chars + begin, (size_t)(t->length - begin), hash);
-  plim_text_format(t, "%s%s%s", check_head, hash, check_foot);
+  if (text->status == PLIM_OK) plim_sha256_hex(text->chars + begin, (size_t)(text->length - begin), hash);
+  plim_text_format(text, "%s%s%s", check_head, hash, check_foot);
 }
 
-void plim_front_write(plim_text *t, const char *key, const plim_front *front) {
-  int64_t begin = t->length;
-  plim_document_write_version(t, kind, VERSION);
-  plim_text_format(t, "  \"key\": \"%s\",\n  \"tries\": [", key);
+void plim_front_write(plim_text *text, const char *key, const plim_front *front) {
+  int64_t begin = text->length;
+  plim_document_write_version(text, kind, VERSION);
+  plim_text_format(text, "  \"key\": \"%s\",\n  \"tries\": [", key);
   for (int32_t i = 0; i < front->n_tries; i++) {
-    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_try(t, &front->attempt[i]);
+    plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
+    write_try(text, &front->attempt[i]);
   }
-  plim_text_add(t, "\n  ],\n  \"points\": [");
+  plim_text_add(text, "\n  ],\n  \"points\": [");
   for (int32_t i = 0; i < front->n; i++) {
-    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_point(t, &front->point[i]);
+    plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
+    write_point(text, &front->point[i]);
   }
-  plim_text_add(t, "\n  ]");
-  write_checksum(t, begin);
+  plim_text_add(text, "\n  ]");
+  write_checksum(text, begin);
 }
 
 /* ---- reading ---- */
@@ -74,53 +76,55 @@ typedef struct reader {
   int64_t room_op, room_choice, room_offset;
 } reader;
 
-static int32_t read_ints(plim_json_at *at, const char *key, reader *r, int32_t **x, int64_t *room) {
+static int32_t read_ints(plim_json_at *at, const char *key, reader *input, int32_t **x, int64_t *room) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(at, key, &n);
-  if (at->doc->status == PLIM_OK) plim_json_take(&list, plim_array_reserve(r->ctx, x, room, n, sizeof **x));
+  if (at->doc->status == PLIM_OK) plim_json_take(&list, plim_array_reserve(input->ctx, x, room, n, sizeof **x));
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
     (*x)[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
   }
   return n;
 }
 
-static int32_t read_offsets(plim_json_at *at, reader *r) {
+static int32_t read_offsets(plim_json_at *at, reader *input) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(at, "offsets", &n);
   if (at->doc->status == PLIM_OK) {
-    plim_json_take(&list, plim_array_reserve(r->ctx, &r->offset, &r->room_offset, n, sizeof *r->offset));
+    plim_json_take(&list,
+                   plim_array_reserve(input->ctx, &input->offset, &input->room_offset, n, sizeof *input->offset));
   }
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
-    r->offset[i] = plim_json_int_item(&list, i, 0, INT64_MAX);
+    input->offset[i] = plim_json_int_item(&list, i, 0, INT64_MAX);
   }
   return n;
 }
 
-static void read_point(plim_json_at *at, reader *r, plim_front *front) {
-  plim_front_point p = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
-                        .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
-  p.n_commands = read_ints(at, "ops", r, &r->op, &r->room_op);
-  int32_t n_choices = read_ints(at, "choices", r, &r->choice, &r->room_choice);
-  p.n_offsets = read_offsets(at, r);
+static void read_point(plim_json_at *at, reader *input, plim_front *front) {
+  plim_front_point point = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
+                            .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
+  point.n_commands = read_ints(at, "ops", input, &input->op, &input->room_op);
+  int32_t n_choices = read_ints(at, "choices", input, &input->choice, &input->room_choice);
+  point.n_offsets = read_offsets(at, input);
   plim_json_end(at);
-  if (n_choices != p.n_commands) plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, p.n_commands);
-  p.op = r->op;
-  p.choice = r->choice;
-  p.offset = r->offset;
-  if (at->doc->status == PLIM_OK) plim_json_take(at, plim_front_insert(front, &p, NULL));
+  if (n_choices != point.n_commands)
+    plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, point.n_commands);
+  point.op = input->op;
+  point.choice = input->choice;
+  point.offset = input->offset;
+  if (at->doc->status == PLIM_OK) plim_json_take(at, plim_front_insert(front, &point, NULL));
 }
 
 static void read_points(plim_json_at *root, plim_front *front) {
   int32_t n = 0;
-  reader r = {.ctx = root->doc->ctx};
+  reader input = {.ctx = root->doc->ctx};
   plim_json_at list = plim_json_list(root, "points", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    read_point(&at, &r, front);
+    read_point(&at, &input, front);
   }
-  plim_release(r.ctx, r.op, r.room_op, sizeof *r.op);
-  plim_release(r.ctx, r.choice, r.room_choice, sizeof *r.choice);
-  plim_release(r.ctx, r.offset, r.room_offset, sizeof *r.offset);
+  plim_release(input.ctx, input.op, input.room_op, sizeof *input.op);
+  plim_release(input.ctx, input.choice, input.room_choice, sizeof *input.choice);
+  plim_release(input.ctx, input.offset, input.room_offset, sizeof *input.offset);
 }
 
 static void read_tries(plim_json_at *root, plim_front *front) {
@@ -128,14 +132,15 @@ static void read_tries(plim_json_at *root, plim_front *front) {
   plim_json_at list = plim_json_list(root, "tries", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_front_try a = {.budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX, PLIM_TRY_MIN_MEMORY),
-                        .seed = (uint64_t)plim_json_int(&at, "seed", 0, INT64_MAX),
-                        .iterations = plim_json_int(&at, "iterations", 0, INT64_MAX),
-                        .time_limit_ns = plim_json_int(&at, "time_limit_ns", 0, INT64_MAX),
-                        .threads = (int32_t)plim_json_int(&at, "threads", 0, INT32_MAX),
-                        .hint_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
+    plim_front_try attempt = {
+        .budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX, PLIM_TRY_MIN_MEMORY),
+        .seed = (uint64_t)plim_json_int(&at, "seed", 0, INT64_MAX),
+        .iterations = plim_json_int(&at, "iterations", 0, INT64_MAX),
+        .time_limit_ns = plim_json_int(&at, "time_limit_ns", 0, INT64_MAX),
+        .threads = (int32_t)plim_json_int(&at, "threads", 0, INT32_MAX),
+        .hint_ns = plim_json_int(&at, "bound_ns", 0, INT64_MAX)};
     plim_json_end(&at);
-    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_front_note(front, &a));
+    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_front_note(front, &attempt));
   }
 }
 

@@ -1,6 +1,6 @@
-/* planner/archive/front.c: nondominated points against a list searched by hand, merging, giving up points, tries and
+/* planner/front/front.c: nondominated points against a list searched by hand, merging, giving up points, tries and
  * bounds. */
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,27 +1,27 @@
 /* The plan front in memory: nondominated points in an array, sorted by bytes, and the tries that led to them. A new
  * point removes those after it that are not faster. A front that is too large gives up the points whose loss makes the
  * budgets up to the next point least slower. Tries are a queue: the oldest one goes first. */
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 
 #include <string.h>
 
 #include "runtime/base/array.h"
 
-static int64_t weight_of(const plim_front_point *p) {
-  return (int64_t)p->n_commands + p->n_offsets;
+static int64_t weight_of(const plim_front_point *point) {
+  return (int64_t)point->n_commands + point->n_offsets;
 }
 
 /* A point's arrays are one block: offsets, ops, choices. */
-static int64_t block_bytes(const plim_front_point *p) {
-  return (int64_t)sizeof(int64_t) * p->n_offsets + 2 * (int64_t)sizeof(int32_t) * p->n_commands;
+static int64_t block_bytes(const plim_front_point *point) {
+  return (int64_t)sizeof(int64_t) * point->n_offsets + 2 * (int64_t)sizeof(int32_t) * point->n_commands;
 }
 
 static void drop_point(plim_front *front, int32_t i) {
-  plim_front_point *p = &front->point[i];
-  front->weight -= weight_of(p);
-  plim_release(front->ctx, (void *)p->offset, block_bytes(p), 1);
+  plim_front_point *point = &front->point[i];
+  front->weight -= weight_of(point);
+  plim_release(front->ctx, (void *)point->offset, block_bytes(point), 1);
   front->n--;
-  memmove(p, p + 1, (size_t)(front->n - i) * sizeof *p);
+  memmove(point, point + 1, (size_t)(front->n - i) * sizeof *point);
 }
 
 void plim_front_free(plim_front *front) {
@@ -115,9 +115,9 @@ plim_status plim_front_merge(plim_front *to, const plim_front *from) {
 
 /* ---- tries ---- */
 
-static int equal_effort(const plim_front_try *a, const plim_front_try *b) {
-  return a->budget_bytes == b->budget_bytes && a->iterations == b->iterations && a->seed == b->seed &&
-         a->time_limit_ns == b->time_limit_ns && a->threads == b->threads;
+static int equal_effort(const plim_front_try *attempt, const plim_front_try *b) {
+  return attempt->budget_bytes == b->budget_bytes && attempt->iterations == b->iterations && attempt->seed == b->seed &&
+         attempt->time_limit_ns == b->time_limit_ns && attempt->threads == b->threads;
 }
 
 static plim_front_try *find_try(const plim_front *front, const plim_front_try *attempt) {
@@ -158,9 +158,9 @@ int plim_front_tried(const plim_front *front, const plim_front_try *attempt) {
 static int64_t best_of(const plim_front *front, int64_t budget_bytes, int hint) {
   int64_t best = 0;
   for (int32_t i = 0; i < front->n_tries; i++) {
-    const plim_front_try *a = &front->attempt[i];
-    int64_t bound_ns = hint ? a->hint_ns : a->bound_ns;
-    if (a->budget_bytes >= budget_bytes && bound_ns > best) best = bound_ns;
+    const plim_front_try *attempt = &front->attempt[i];
+    int64_t bound_ns = hint ? attempt->hint_ns : attempt->bound_ns;
+    if (attempt->budget_bytes >= budget_bytes && bound_ns > best) best = bound_ns;
   }
   return best;
 }
@@ -175,9 +175,9 @@ int64_t plim_front_hint(const plim_front *front, int64_t budget_bytes) {
 
 void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t proved_ns) {
   for (int32_t i = 0; i < front->n_tries; i++) {
-    plim_front_try *a = &front->attempt[i];
-    if (a->budget_bytes < budget_bytes || a->hint_ns <= proved_ns) continue;
-    a->hint_ns = 0;
+    plim_front_try *attempt = &front->attempt[i];
+    if (attempt->budget_bytes < budget_bytes || attempt->hint_ns <= proved_ns) continue;
+    attempt->hint_ns = 0;
     front->changed = 1;
   }
 }

@@ -1,35 +1,12 @@
-/* Niche search: what plim_solve calls, and what its files share. */
-#ifndef PLIM_PLANNER_PACK_NICHE_H
-#define PLIM_PLANNER_PACK_NICHE_H
+/* What the files of niche search share. niche.c searches and has the idea, niche_new.c prepares a problem,
+ * niche_restart.c prepares restarts; niche_cover.c and niche_border.c prune. Callers read packers.h. */
+#ifndef PLIM_PLANNER_PACK_NICHE_INTERNAL_H
+#define PLIM_PLANNER_PACK_NICHE_INTERNAL_H
 
-#include "planner/pack/exact.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 #include "runtime/base/array.h"
 
-/* ==== the search (niche.c, niche_new.c) ==== */
-
-/* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as in exact.h. One
- * thread at a time. Memory: up to about 110 n^2 bytes. */
-
-typedef struct plim_niche plim_niche;
-
-/* Boxes that it can pack: plain, none fixed, at most PLIM_NICHE_MAX. */
-enum { PLIM_NICHE_MAX = 1024 };
-int plim_niche_can(const plim_units *units);
-
-PLIM_MUST_USE plim_status plim_niche_new(const plim_units *units, plim_niche **out);
-void plim_niche_free(plim_niche *niche); /* NULL is legal */
-
-/* One restart, as plim_exact_run; offsets are in units and without meaning unless the outcome is FOUND. */
-plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
-                                 int64_t *offset, int64_t *nodes);
-
-/* Nodes of a restart: a number of nodes times Luby's sequence. */
-int64_t plim_niche_share(int32_t restart);
-
-/* ==== its parts (niche_border.c, niche_cover.c, niche_restart.c) ==== */
-
-/* The state of a niche search, shared by its files: niche.c searches, niche_restart.c prepares restarts. */
+/* ==== the state (niche_new.c) ==== */
 
 /* Which section is decided: that with the fewest answers, with the fewest by weight, or in the lowest niche. */
 typedef enum plim_niche_policy { PLIM_BY_WEIGHT, PLIM_BY_ANSWERS, PLIM_LOWEST_FIRST, PLIM_POLICIES } plim_niche_policy;
@@ -142,8 +119,8 @@ int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *frame);
 /* List the boxes that lie on floors. Before plim_niche_cover, once a node. */
 void plim_niche_list_candidates(plim_niche *niche, const plim_niche_frame *frame);
 
-/* Set the answers of the sections of niche v. Returns 0 when its floor cannot be covered. */
-int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_span v);
+/* Set the answers of the sections of a niche. Returns 0 when its floor cannot be covered. */
+int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_span span);
 
 /* Of the niche covered last: can a box that lies on its floor, can a section whose floor rises, be in a cover? */
 static inline int plim_niche_can_cover(const plim_niche *niche, const plim_niche_shape *shape) {

@@ -1,8 +1,9 @@
-/* The smallest budget within a planning, and the sentence where nothing fits. */
-#ifndef PLIM_PLANNER_ONE_ARENA_FLOOR_H
-#define PLIM_PLANNER_ONE_ARENA_FLOOR_H
+/* What the files of planner/one_arena share: the smallest budget within a planning, the sentence where nothing fits,
+ * and the tuning constants. Callers read arena_plan.h. */
+#ifndef PLIM_PLANNER_ONE_ARENA_ONE_ARENA_INTERNAL_H
+#define PLIM_PLANNER_ONE_ARENA_ONE_ARENA_INTERNAL_H
 
-#include "planner/archive/front.h"
+#include "planner/front/front.h"
 #include "planner/core/incumbent.h"
 #include "planner/strategies/strategy.h"
 
@@ -38,5 +39,18 @@ PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *str
  * Deterministic; at most some tenths of a second of exact search. */
 PLIM_MUST_USE plim_status plim_refusal_conflict(plim_incumbent *incumbent, const plim_schedule *schedule,
                                                 int64_t packed_bytes, int64_t budget_bytes, char *text);
+
+/* ==== tuning constants ==== */
+
+/* They were set by trial. What depends on a value: smallest budgets and refusals; `moves_an_op` changes first plans
+ * over spaces. */
+static const struct plim_one_arena_tuning {
+  int32_t floor_percent, conflict_work, moves_an_op, near_part;
+} one_arena_tuning = {
+    .floor_percent = 25,       /* percent of the time limit of a range of budgets that is for the smallest one */
+    .conflict_work = 30000000, /* nodes x boxes of the search for buffers that cannot lie together */
+    .moves_an_op = 4, /* moves for each op of a plan for spaces without a time limit: annealing follows there */
+    .near_part = 32,  /* a smallest plan is looked for again up to one part in so many above the budget */
+};
 
 #endif
