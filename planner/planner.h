@@ -1,23 +1,33 @@
 /* Planning: graph + profile + budget -> a checked plan with addresses, its lower bound and its gap.
  *
- * Strategies are rows of one table. All share one timeline (the only calculation of a peak) and one packer.
- * Every plan that these functions return has passed plim_plan_check. Persistent storages (param, state, staging) lie at
- * the low end of the arena in graph order, so plans of graphs with equal persistent storages agree on their places.
+ *   plim_plan_options options = plim_plan_options_default();
+ *   plim_plan *plan = NULL;
+ *   options.budget_bytes = (int64_t)64 << 20;
+ *   plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
+ *   if (status != PLIM_OK) fprintf(stderr, "%s\n", plim_context_error(ctx));
+ *   else printf("+%.1f %% time, bound %.1f\n", plim_plan_overhead_percent(plan), plim_plan_bound_percent(plan));
+ *   plim_plan_free(plan);
+ *
+ * plim_plan_make answers one budget, plim_plan_front several, plim_plan_range an even range of them.
+ * plim_plan_smallest looks for the smallest budget, plim_plan_keep_all for the bytes in which nothing is recomputed.
  *
  * Holds for every function here, unless its comment says otherwise:
  *   Units      bytes and nanoseconds, int64_t.
  *   Inputs     graph, profile and options are only read. The caller may free them after the call.
- *   Plans      belong to the caller: plim_plan_free. A plan does not refer to graph or profile. Its memory is that of
- *              graph->ctx, which must outlive it.
+ *   Plans      have passed plim_plan_check, and belong to the caller: plim_plan_free. A plan does not refer to graph or
+ *              profile. Its memory is that of graph->ctx, which must outlive it. Persistent storages (param, state,
+ *              staging) lie at the low end of the arena in graph order: graphs with equal ones agree on their places.
  *   Failure    outputs are untouched, or NULL where plans are several. plim_context_error(ctx) has the sentence.
  *   Threads    one call at a time on a context. Several contexts may plan at once. Where they share a graph, the memory
  *              hook of graph->ctx must be safe to call from several threads.
  *   Progress   the context's callback is told the stage, the best overhead and the bound.
- *   PLIM_EUSAGE        options of another size, an unknown planner, an order that the planner does not give, or a key
- *                      that an op does not have.
- *   PLIM_EDATA         the profile is of another graph.
- *   PLIM_EOVERFLOW     bytes or times are too large to add up.
- *   PLIM_ENOMEM        the memory hook returned NULL. */
+ *   Result     deterministic for equal inputs and an equal number of threads, unless time_limit_ns > 0 or a plan front
+ *              is used.
+ *   PLIM_EUSAGE     options of another size, an unknown planner, an order that the planner does not give, or a key that
+ *                   an op does not have
+ *   PLIM_EDATA      the profile is of another graph
+ *   PLIM_EOVERFLOW  bytes or times are too large to add up
+ *   PLIM_ENOMEM     the memory hook returned NULL */
 #ifndef PLIM_PLANNER_PLANNER_H
 #define PLIM_PLANNER_PLANNER_H
 
@@ -27,17 +37,15 @@
 extern "C" {
 #endif
 
-/* Which numerics keys the planner may choose.
- *   auto     any
- *   fastest  for each op, the key of its fastest variant. Of variants within 3 % of the least time, the one with the
- *            least workspace counts as fastest, then the one with the lower index.
- *   small    for each op, the key of the variant with the least workspace
- *   given    for each op, the key in plim_plan_options.numerics_key */
+/* ==== options ==== */
+
+/* Which numerics keys the planner may choose. */
 typedef enum plim_numerics_choice {
-  PLIM_NUMERICS_AUTO,
-  PLIM_NUMERICS_FASTEST,
-  PLIM_NUMERICS_SMALL,
-  PLIM_NUMERICS_GIVEN
+  PLIM_NUMERICS_AUTO,    /* any */
+  PLIM_NUMERICS_FASTEST, /* for each op, the key of its fastest variant. Of variants within 3 % of the least time, the
+                          * one with the least workspace counts as fastest, then the one with the lower index */
+  PLIM_NUMERICS_SMALL,   /* for each op, the key of the variant with the least workspace */
+  PLIM_NUMERICS_GIVEN    /* for each op, the key in plim_plan_options.numerics_key */
 } plim_numerics_choice;
 
 /* Order of first runs. any: the widest class of the planner. free: any valid order. fixed: program order. */
@@ -45,15 +53,16 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
-/* What is at home in the page space. */
+/* Where persistent storages are at home in a step that may page. Those of the arena lie there from begin to end. Those
+ * of the page space are copied to the arena for the ops that need them, and back after an update.
+ * Optimizer state that only its update reads can be at home there, and parameters that are not small. */
 typedef enum plim_homes {
-  PLIM_HOMES_NEVER,        /* nothing */
+  PLIM_HOMES_NEVER,        /* all are at home in the arena */
   PLIM_HOMES_WHERE_FASTER, /* optimizer state, or parameters too, where that is faster or nothing else fits */
-  /* Optimizer state. With plim_paging.beside instead: of what that plan has there, what this step does not update.
-   * Nothing pages. */
-  PLIM_HOMES_STATE,
-  PLIM_HOMES_PARAMS,   /* optimizer state and parameters; nothing pages */
-  PLIM_HOMES_AS_BESIDE /* what the plan plim_paging.beside has there; the rest pages */
+  PLIM_HOMES_STATE,        /* optimizer state; nothing else pages. With `beside`: what that plan has there and this step
+                              does not update, as an evaluation step beside its training step */
+  PLIM_HOMES_PARAMS,       /* optimizer state and parameters; nothing else pages */
+  PLIM_HOMES_AS_BESIDE     /* all that the plan `beside` has there, updated or not; the rest may page */
 } plim_homes;
 
 /* Watts that a step draws. A run draws those of its device for the time of its variant, a copy those of its link for
@@ -64,15 +73,16 @@ typedef struct plim_powers {
   double link_watt[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES]; /* of copies from a space to another */
 } plim_powers;
 
-/* Joules of the plan, predicted. O(commands). */
+/* Joules of the plan, predicted. O(commands). Thread-safe. */
 double plim_plan_energy(const plim_plan *plan, const plim_powers *powers);
 
-typedef struct plim_paging_device { /* equal to the first one, with an arena of its own, as "cpu:1" */
-  const char *name;
-  int64_t budget_bytes;
+typedef struct plim_paging_device {
+  const char *name;     /* as "cpu:1"; the device is equal to the first one, with an arena of its own ... */
+  int64_t budget_bytes; /* ... of so many bytes */
 } plim_paging_device;
-/* A space to page to, and the link to it; devices beside the first one. Persistent storages are at home in the arena.
- * In the plan the arena is space 0, then come the devices in their order, then the page space. */
+
+/* A space to page to, and the link to it; devices beside the first one. In the plan the arena is space 0, then come the
+ * devices in their order, then the page space. */
 typedef struct plim_paging {
   size_t struct_bytes;                      /* sizeof(plim_paging), which plim_paging_default sets; else: PLIM_EUSAGE */
   const char *space;                        /* "host" or "disk": how the executor makes it; NULL: none */
@@ -86,17 +96,14 @@ typedef struct plim_paging {
   int64_t device_latency_ns;                    /* of a copy from one arena to another */
   double device_bytes_per_ns;
   plim_homes homes;
-  /* A plan of another step of the program, and its graph; both are borrowed. Of what that plan has at home in the page
-   * space this plan has the storages of the same names at home there. NULL: all that can be at home there are */
-  const plim_plan *beside;
-  const plim_graph *beside_graph;
-  const plim_powers *powers; /* NULL: the plan that takes the least time is wanted; else the least energy */
-  int64_t deadline_ns;       /* with powers: of the makespan; 0: none */
-  int32_t first_plan;        /* 1: the first plan that fits will do, however slow: for the question whether one does */
+  const plim_plan *beside; /* a plan of another step of the program, or NULL; borrowed. Only storages that it has */
+  const plim_graph *beside_graph; /* at home in the page space, by name, are at home there. Its graph, borrowed */
+  const plim_powers *powers;      /* NULL: the plan that takes the least time is wanted; else the least energy */
+  int64_t deadline_ns;            /* with powers: of the makespan; 0: none */
+  int32_t first_plan; /* 1: the first plan that fits will do, however slow: for the question whether one does */
 } plim_paging;
 
-/* No page space and no other device: nothing can be paged. Ops may run again; homes where faster. Links of 1 ns and 1
- * byte/ns. */
+/* No page space, no other device: nothing pages. Ops may run again; homes where faster; links of 1 ns and 1 byte/ns. */
 plim_paging plim_paging_default(void);
 
 typedef struct plim_plan_options {
@@ -111,21 +118,18 @@ typedef struct plim_plan_options {
   const char *const *numerics_key; /* [n_ops] numerics keys, read with PLIM_NUMERICS_GIVEN only */
   uint64_t seed;                   /* of all random choices */
   /* > 0: stop after so many moves, so that the result does not depend on the speed of the machine. For a solver they
-   * are nodes of its tree, after the first one; for a relaxation they are pivots. */
+   * are nodes of its tree, after the first one; for a relaxation they are pivots. 0, and no time limit: a default */
   int64_t iterations;
-  /* 1: a first attempt of "search", which takes little time beside few iterations: half of the work for the bound, no
-   * plan by Rotor in a short graph, covering before annealing. Where they find no plan, no search for the fewest bytes
-   * follows: PLIM_ENOFIT. The plan front is left alone. */
+  /* 1: a first attempt of "search", which takes little time beside few iterations (docs/planner.md). Where it finds no
+   * plan, no search for the fewest bytes follows: PLIM_ENOFIT. The plan front is left alone */
   int32_t brief;
-  /* > 0: a limit on the whole call, from its begin. For plim_plan_make and plim_plan_search less than 50 ms counts as
-   * 50 ms, so that a small graph has a plan. Both 0: a default number of iterations. Searches end at the limit. All
-   * other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write and
-   * check the plan, or to explain the refusal. */
+  /* > 0: a limit on the whole call. Searches end there, other work 50 ms and a twentieth of the limit later. What
+   * follows, to write and check the plan or to explain the refusal, is linear in graph and plan. In plim_plan_make and
+   * plim_plan_search less than 50 ms counts as 50 ms, so that a small graph has a plan */
   int64_t time_limit_ns;
-  /* Folder of the plan fronts that are kept between runs. "": the user's cache folder. NULL: none. With a folder, the
-   * plan for a finite budget is the fastest known within it, from this call or an earlier one. A search with equal
-   * effort is not repeated. A larger budget never gives a slower plan. A front that cannot be read or written is no
-   * failure. */
+  /* Folder of the plan fronts that are kept between runs; "": the user's cache folder; NULL: none. With it, the plan of
+   * a finite budget is the fastest known within it, from this call or an earlier one. So a larger budget never gives a
+   * slower plan. A search is not repeated with equal effort. A front that cannot be read or written is no failure */
   const char *front_folder;
   /* NULL: every byte stays in the arena. Only plim_plan_make, plim_plan_search and plim_plan_front read it */
   const plim_paging *paging;
@@ -133,6 +137,8 @@ typedef struct plim_plan_options {
 
 /* Planner "search", no budget, seed 1, one thread, a default number of iterations, no plan front. */
 plim_plan_options plim_plan_options_default(void);
+
+/* ==== plans ==== */
 
 enum { PLIM_CONFLICT_BYTES = 512 };
 
@@ -161,12 +167,9 @@ typedef struct plim_plan_floor {
  * PLIM_ENOFIT: no plan was found within the budget, or by the deadline. The sentence has the lowest plan that this
  * search or the plan front knows, and what is proven. plim_plan_smallest looks for the smallest budget.
  * PLIM_ECANCEL: cancelled before a plan was found. After that, a cancel returns PLIM_OK with the best plan so far.
- *
- * Memory: O(graph + runs) for schedules. The cut model takes three bit matrices of ops x ops in the order asked for,
- * and three for program order: 300 MB for 20,000 ops. Larger graphs do without it. Packing takes O(buffers). Exact
- * packing, of up to 4,096 buffers, takes up to 200 MB a thread.
- *
- * Deterministic for equal inputs and an equal number of threads, unless time_limit_ns > 0 or a plan front is used. */
+ * Memory: O(graph + runs), and for the cut model six bits for each pair of ops: 300 MB for 20,000 ops. Larger graphs do
+ * without it. Exact packing, of up to 4,096 buffers, takes up to 200 MB a thread.
+ * Time: that of the options (iterations, time_limit_ns). The default iterations are a number for each op. */
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);
 
@@ -189,9 +192,8 @@ PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *
  * options->iterations is for each budget, options->time_limit_ns for all of them. Where the time is short, evenly
  * spread budgets are searched, and the last one. options->budget_bytes is not read.
  * A cancel is no failure: the budgets that are left get the fastest plan known. Nor is a budget without a plan.
- * With options->paging the budgets are of the arena, and what pages may take stays. A plan's time, with
- * what copies take from runs, never rises with the budget.
- * Deterministic as plim_plan_make. */
+ * With options->paging the budgets are of the arena, that of the page space stays, and a plan's time, with what copies
+ * take from runs, never rises with the budget. */
 PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);
@@ -201,9 +203,9 @@ PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *g
  *   out   [1]  out  the figures
  *   plan  [1]  out  the plan at smallest_bytes; may be NULL
  * plim_plan_make with the same options and the budget smallest_bytes succeeds. options->budget_bytes only says for
- * which budget out->conflict is written. Without a time limit it takes less than 10 s for the built-in models, and is
- * deterministic. A time limit holds for the whole call as in plim_plan_make; smallest_bytes may then be as large as
- * keep_all_bytes, and cut_short is 1. PLIM_ECANCEL: cancelled before a plan was found; PLIM_ENOFIT: none in time. */
+ * which budget out->conflict is written. Without a time limit it takes less than 10 s for the built-in models. A time
+ * limit holds for the whole call as in plim_plan_make; smallest_bytes may then be as large as keep_all_bytes, and
+ * cut_short is 1. PLIM_ECANCEL: cancelled before a plan was found; PLIM_ENOFIT: none in time. */
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
@@ -223,14 +225,14 @@ typedef struct plim_plan_span {
 PLIM_MUST_USE plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_span *span);
 
-/* Only what is proven: bound_bytes, op and fixed_numerics; smallest_bytes is PLIM_BYTES_UNLIMITED. No search: O(graph),
- * and deterministic. */
+/* Only what is proven: bound_bytes, outputs_bytes, op and fixed_numerics; smallest_bytes is PLIM_BYTES_UNLIMITED. No
+ * search: O(graph). */
 PLIM_MUST_USE plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_floor *out);
 
 /* Does the first part of the min-memory search find a plan within options->budget_bytes? *yes out: 1 or 0.
  * 1: plim_plan_make with the same options succeeds. 0: it may still succeed. Takes a fraction of the time of
- * plim_plan_smallest. Deterministic without a time limit. The plan front is not read. */
+ * plim_plan_smallest. The plan front is not read. */
 PLIM_MUST_USE plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, int *yes);
 
@@ -242,35 +244,33 @@ PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph
 /* The refusal of a budget that is too small, as the middle of a sentence:
  *   "the smallest budget for which a plan was found is N; none (with these numerics) exists below M, where op X needs
  *   a, b, c at once; the peak of a schedule is ...: d, e, f cannot lie together within the budget".
- * Where both are equal it begins "the smallest budget that has a plan (with these numerics) is N, where op X needs
- * ...".
- *   graph, floor         in   the floor is of that graph
- *   text          [size] out  at most `size` bytes with the NUL; nothing where `size` is 0
- * Thread-safe: reads its arguments alone. */
+ * Where both are equal it begins "the smallest budget that has a plan (with these numerics) is N, where op X needs".
+ *   text  [size]  out  at most `size` bytes with the NUL; nothing where `size` is 0
+ * Thread-safe. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
+
+/* ==== strategies, and fields for other languages ==== */
 
 /* The table of strategies: name of row i (0, 1, ...), and what it does with its source. Static strings; NULL for a row
  * that is not there. Thread-safe. */
 const char *plim_planner_name(int32_t row);
 const char *plim_planner_source(int32_t row);
 
-/* Options that change the effort of a strategy: the time limit, the number of iterations, of threads, of copies. */
+/* Options that change the effort of a strategy: time_limit_ns, iterations, threads, copies. */
 typedef enum plim_plan_effort {
   PLIM_EFFORT_TIME,
   PLIM_EFFORT_ITERATIONS,
   PLIM_EFFORT_THREADS,
   PLIM_EFFORT_COPIES
 } plim_plan_effort;
+
 /* 1 when the strategy of that row reads the option; 0: its plans do not depend on it, or there is no such row. */
 int plim_planner_obeys(int32_t row, plim_plan_effort effort);
 
-/* Where the fields of public structs lie, for languages that cannot read these headers: row 0, 1, ... of a table. It
- * has plim_shape, plim_pair, plim_op_spec, plim_variant, plim_machine, plim_plan_options, plim_plan_floor,
- * plim_command, plim_plan and plim_progress, each with the fields that a caller needs who builds a graph and plans it.
- *   type    out  name of the struct, a static string
- *   field   out  name of the field; "" in the row of the struct itself, which comes before those of its fields
- *   offset  out  bytes from the start of the struct
- *   bytes   out  of the field, or of the struct
+/* Where the fields of public structs lie, for languages that cannot read these headers: row 0, 1, ... of a table of the
+ * structs and fields that a caller needs who builds a graph and plans it (planner/fields.c).
+ *   type, field    out  static strings; field "" in the row of the struct itself, which comes before its fields
+ *   offset, bytes  out  of the field, from the start of the struct; of the struct 0 and its size
  * Returns 1, or 0 where there is no such row. Thread-safe. */
 int plim_struct_field(int32_t place, const char **type, const char **field, size_t *offset, size_t *bytes);
 

@@ -253,8 +253,9 @@ static plim_status separate(plim_cut_ascent *ascent, int (*stop)(void *user), vo
     if (stop(user)) return PLIM_OK;
     double over = plim_cut_flow_run(ascent->flow, cut, ascent->point, ascent->left, ascent->budget_bytes);
     if (over <=
-        bound_tuning.volume.violated_above * (double)(cut->base_bytes + cut->needed_bytes - ascent->budget_bytes))
+        bound_tuning.volume.violated_above * (double)(cut->base_bytes + cut->needed_bytes - ascent->budget_bytes)) {
       continue;
+    }
     plim_cut_flow_row(ascent->flow, &row);
     if (row.demand <= 0) continue;
     *impossible = row.n == 0;
@@ -289,8 +290,9 @@ static plim_status volume(plim_cut_ascent *ascent, int (*stop)(void *user), void
     for (int32_t i = 0; i < bound_tuning.volume.moves_a_round && !stop(user); i++) {
       move(ascent);
       double value = evaluate(ascent);
-      for (int32_t j = 0; j < ascent->model->n_columns; j++)
+      for (int32_t j = 0; j < ascent->model->n_columns; j++) {
         ascent->point[j] += bound_tuning.volume.average * (ascent->x[j] - ascent->point[j]);
+      }
       note_value(ascent, value);
     }
     if (ascent->stride < bound_tuning.volume.stride_min) ascent->stride = bound_tuning.volume.stride_min;

@@ -43,8 +43,10 @@ int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut
   int64_t value = 0;
   int shift = bound_tuning.certificate.shift_max;
   if (reduced) memset(reduced, 0, (size_t)box->n_columns * sizeof *reduced);
-  while (shift >= bound_tuning.certificate.shift_min && !evaluate(box, n_rows, row, multiplier, shift, scratch, &value))
+  while (shift >= bound_tuning.certificate.shift_min &&
+         !evaluate(box, n_rows, row, multiplier, shift, scratch, &value)) {
     shift--;
+  }
   if (shift < bound_tuning.certificate.shift_min || value <= 0) return 0;
   int64_t one = (int64_t)1 << shift, bound = (value + one - 1) / one;
   for (int32_t j = 0; reduced && j < box->n_columns; j++) {

@@ -81,7 +81,7 @@ static plim_cut_limits limits_of(const plim_incumbent *inc, const effort *e) {
 static plim_status raise_bound_to(plim_incumbent *inc, const cutter *c, const effort *e, int64_t enough_ns) {
   plim_cut_limits limits = limits_of(inc, e);
   plim_cut_answer answer;
-  limits.bound_only = 1;
+  limits.is_bound_only = 1;
   limits.enough_ns = enough_ns;
   PLIM_TRY(plim_cut_solve(c->solver, inc->budget_bytes, &limits, &answer));
   plim_incumbent_raise_bound(inc, answer.bound_ns);

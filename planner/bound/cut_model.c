@@ -32,8 +32,9 @@ static void find_needed(const plim_cut_model *model, int32_t item) {
     const uint64_t *before = &order->before[it->readers.at[k] * order->words];
     for (int64_t w = 0; w < order->words; w++) row[w] |= before[w];
   }
-  for (int64_t w = 0; w < order->words && it->producer >= 0; w++)
+  for (int64_t w = 0; w < order->words && it->producer >= 0; w++) {
     row[w] &= order->after[it->producer * order->words + w];
+  }
   for (int32_t k = 0; k < it->readers.n; k++) {
     int32_t v = it->readers.at[k];
     if (!overwrites(model->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));

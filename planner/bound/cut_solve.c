@@ -20,7 +20,7 @@ static void forget_rows(plim_cut_solver *solver) {
  * left to the nodes. */
 static int stop_ascent(void *user) {
   const plim_cut_solver *solver = user;
-  int enough = solver->limits->bound_only && plim_cut_ascent_bound(solver->ascent) >= (double)solver->cutoff;
+  int enough = solver->limits->is_bound_only && plim_cut_ascent_bound(solver->ascent) >= (double)solver->cutoff;
   return enough || plim_cut_solver_over(solver);
 }
 
@@ -39,7 +39,7 @@ static plim_status use_ascent(plim_cut_solver *solver, int64_t *bound) {
     plim_lp_add(solver->lp, &rows->row[r]);
     solver->n_rows++;
   }
-  if (!solver->limits->bound_only) {
+  if (!solver->limits->is_bound_only) {
     plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? 100 : bound_tuning.solve.rounding_percent);
     plim_cut_solution_round(solver, plim_cut_ascent_point(solver->ascent));
   }
@@ -66,7 +66,7 @@ static plim_status ascend(plim_cut_solver *solver, int64_t *bound) {
   plim_cut_ascent_free(solver->ascent);
   solver->ascent = NULL;
   plim_cut_solver_phase(
-      solver, plim_cut_solver_large(solver) && !solver->limits->bound_only ? bound_tuning.solve.root_percent : 100);
+      solver, plim_cut_solver_large(solver) && !solver->limits->is_bound_only ? bound_tuning.solve.root_percent : 100);
   return status;
 }
 
@@ -79,8 +79,9 @@ static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim
   for (int32_t j = 0; j < solver->n_columns; j++) solver->all_cost += solver->cost[j];
   solver->cutoff = solver->all_cost + 1;
   int64_t enough = (limits->enough_ns - model->least_ns) / solver->unit_ns;
-  if (enough < solver->all_cost)
+  if (enough < solver->all_cost) {
     solver->cutoff = enough + ((limits->enough_ns - model->least_ns) % solver->unit_ns > 0);
+  }
   solver->tree.n_nodes = solver->tree.n_open = 0;
   solver->n_done = solver->n_rows = solver->impossible = 0;
   solver->given_up = INT64_MAX;
@@ -95,8 +96,8 @@ static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim
     solver->root_high[j] = 1;
   }
   plim_cut_solver_keep_rows(solver);
-  plim_cut_solver_phase(solver,
-                        plim_cut_solver_large(solver) && !limits->bound_only ? bound_tuning.solve.root_percent : 100);
+  plim_cut_solver_phase(
+      solver, plim_cut_solver_large(solver) && !limits->is_bound_only ? bound_tuning.solve.root_percent : 100);
 }
 
 plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const plim_cut_limits *limits,

@@ -36,8 +36,9 @@ static plim_status make_program(plim_cut_solver *solver, int32_t rows) {
   const plim_cut_model *model = solver->model;
   int64_t most = 1;
   solver->unit_ns = 0;
-  for (int32_t j = 0; j < solver->n_columns; j++)
+  for (int32_t j = 0; j < solver->n_columns; j++) {
     solver->unit_ns = plim_integers_gcd(solver->unit_ns, model->cost_ns[j]);
+  }
   if (solver->unit_ns == 0) solver->unit_ns = 1;
   for (int32_t j = 0; j < solver->n_columns; j++) {
     solver->cost[j] = model->cost_ns[j] / solver->unit_ns;

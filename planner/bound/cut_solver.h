@@ -114,7 +114,7 @@ typedef struct plim_cut_limits {
   int64_t work; /* entries of rows, tableaus and lists that it reads, whatever the machine: about 10^9 a second */
   int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none, and the answer depends on nothing but its arguments */
   int64_t enough_ns; /* no one asks whether plans take longer than this: time of a plan, INT64_MAX when there is none */
-  int32_t bound_only; /* 1: no one asks for the solution */
+  int32_t is_bound_only; /* 1: no one asks for the solution */
 } plim_cut_limits;
 
 typedef struct plim_cut_answer {

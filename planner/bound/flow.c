@@ -32,7 +32,7 @@ struct plim_cut_flow {
   int32_t *reader_arc;                /* its reader's arc to it */
   /* of one run */
   const plim_cut *cut;
-  int32_t idle;                    /* 1: all that is needed fits, nothing was sent */
+  int32_t is_idle;                 /* 1: all that is needed fits, nothing was sent */
   uint8_t *needed;                 /* [n_items] */
   uint8_t *free_item;              /* [n_items] 1: counted in the working set: alive, whoever needs it */
   uint8_t *open;                   /* [n_ops + 1] */
@@ -302,8 +302,8 @@ double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double 
   flow->budget_bytes = budget_bytes;
   double over = (double)cut->base_bytes - (double)budget_bytes;
   for (int32_t c = cut->first_column; c < cut->end_column; c++) over -= (double)model->saved_bytes[c] * x[c];
-  flow->idle = over + (double)cut->needed_bytes <= 0;
-  if (flow->idle) return over + (double)cut->needed_bytes;
+  flow->is_idle = over + (double)cut->needed_bytes <= 0;
+  if (flow->is_idle) return over + (double)cut->needed_bytes;
   set_ends(flow, x, price);
   for (int32_t s = 0; s < flow->n_sinks; s++) {
     double worth = 1 - flow->sinks[s].x;
@@ -320,7 +320,7 @@ void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed) {
   const plim_problem *p = flow->problem;
   int32_t n = 0;
   memset(recomputed, 0, (size_t)p->n_ops);
-  if (flow->idle) return;
+  if (flow->is_idle) return;
   memset(flow->seen, 0, (size_t)flow->n_nodes);
   for (int32_t i = 0; i < flow->n_items; i++) {
     if (flow->needed[i]) see(flow, i, -1, -1, &n);
@@ -329,11 +329,13 @@ void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed) {
     int32_t node = flow->queue[q], a = node - flow->n_items;
     if (a < 0) {
       const plim_item *item = &p->item[node];
-      if (!flow->free_item[node] && flow->through[node] < item->bytes)
+      if (!flow->free_item[node] && flow->through[node] < item->bytes) {
         see(flow, flow->n_items + producer_of(flow, node), -1, -1, &n);
+      }
       for (int32_t k = 0; k < item->readers.n; k++) {
-        if (flow->along[flow->reader_arc[flow->reader_first[node] + k]] > 0)
+        if (flow->along[flow->reader_arc[flow->reader_first[node] + k]] > 0) {
           see(flow, flow->n_items + item->readers.at[k], -1, -1, &n);
+        }
       }
       continue;
     }
@@ -364,7 +366,8 @@ void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row) {
     plim_cut_span span = plim_cut_span_of(&flow->model->segments, &flow->model->order, a, v);
     for (int32_t c = span.first; c < span.end; c++) add_term(row, c, flow->left[a]);
   }
-  for (int32_t c = flow->cut->first_column; c < flow->cut->end_column; c++)
+  for (int32_t c = flow->cut->first_column; c < flow->cut->end_column; c++) {
     add_term(row, c, flow->model->saved_bytes[c]);
+  }
   plim_cut_row_fit(row, flow->budget_bytes);
 }

@@ -89,8 +89,9 @@ static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *
     }
     if (*branch >= 0 && (round >= rounds || plim_cut_solver_over(solver))) return PLIM_OK;
     if (*branch < 0) {
-      for (int32_t j = 0; j < solver->n_columns; j++)
+      for (int32_t j = 0; j < solver->n_columns; j++) {
         solver->x[j] = solver->trial[j] = solver->x[j] > bound_tuning.node.rounded_up;
+      }
     }
     PLIM_TRY(plim_cut_separate(solver, solver->x, *branch < 0 ? 0 : bound_tuning.node.tolerance,
                                *branch < 0 || rounds == bound_tuning.node.rounds_root, &added));
@@ -121,8 +122,9 @@ static void bound_columns(plim_cut_solver *solver) {
 }
 
 static void set_box(plim_cut_solver *solver, int32_t at) {
-  if (solver->n_done % bound_tuning.node.nodes_a_program == bound_tuning.node.nodes_a_program - 1)
+  if (solver->n_done % bound_tuning.node.nodes_a_program == bound_tuning.node.nodes_a_program - 1) {
     plim_cut_sift(solver);
+  }
   memcpy(solver->low, solver->root_low, (size_t)solver->n_columns);
   memcpy(solver->high, solver->root_high, (size_t)solver->n_columns);
   for (; at >= 0 && solver->tree.node[at].parent >= 0; at = solver->tree.node[at].parent) {
@@ -163,8 +165,9 @@ plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t at) {
     int32_t column;
     int64_t before = solver->tree.node[at].bound;
     if (before >= solver->cutoff) return PLIM_OK;
-    if (plim_cut_solver_over(solver) || (depth > 0 && may_wait(solver, before)))
+    if (plim_cut_solver_over(solver) || (depth > 0 && may_wait(solver, before))) {
       return plim_cut_tree_open(&solver->tree, at); /* its bound counts */
+    }
     set_box(solver, at);
     solver->n_done++;
     PLIM_TRY(bound_node(solver, at == 0 ? bound_tuning.node.rounds_root : bound_tuning.node.rounds,
@@ -175,7 +178,7 @@ plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t at) {
     if (at == 0) {
       plim_lp_point(solver->lp, solver->x);
       plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? 100 : bound_tuning.solve.rounding_percent);
-      if (!solver->limits->bound_only || !plim_cut_solver_large(solver)) plim_cut_solution_round(solver, solver->x);
+      if (!solver->limits->is_bound_only || !plim_cut_solver_large(solver)) plim_cut_solution_round(solver, solver->x);
       plim_cut_solver_phase(solver, 100);
       fix_columns(solver);
       plim_lp_point(solver->lp, solver->x);

@@ -44,8 +44,9 @@ static plim_status add_op(const plim_problem *p, const plim_cut_order *order, in
   for (int32_t i = 0; i < readers.n; i++) {
     int32_t v = readers.at[i];
     if (plim_effort_over(segments->ctx, p->op[v].reads.n)) return PLIM_ECANCEL;
-    if (plim_cut_before(order, segments->begins[segments->n - 1], v) && reads_all(p, op, v))
+    if (plim_cut_before(order, segments->begins[segments->n - 1], v) && reads_all(p, op, v)) {
       PLIM_TRY(add_segment(segments, v));
+    }
   }
   return PLIM_OK;
 }
@@ -81,8 +82,9 @@ plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut
       high = c;
     }
   }
-  for (span.end = span.first + 1; span.end < last && !plim_cut_before(order, v, segments->begins[span.end]);)
+  for (span.end = span.first + 1; span.end < last && !plim_cut_before(order, v, segments->begins[span.end]);) {
     span.end++;
+  }
   return span;
 }
 

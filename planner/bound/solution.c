@@ -97,7 +97,7 @@ static int concerns(const plim_cut_model *model, const plim_cut *cut, int32_t co
   return column >= span.first && column < span.end;
 }
 
-/* Do all cuts fit at s->x, without the column? Also 0 when the phase is over. */
+/* Do all cuts fit at solver->x, without the column? Also 0 when the phase is over. */
 static int fits_without(plim_cut_solver *solver, int32_t column) {
   const plim_cut_model *model = solver->model;
   int32_t op = column < model->segments.n ? plim_cut_segment_op(&model->segments, column) : -1;

@@ -25,8 +25,9 @@ int32_t plim_cut_tree_pop(plim_cut_tree *tree) {
   for (;;) {
     int32_t child = 2 * at + 1;
     if (child >= tree->n_open) break;
-    if (child + 1 < tree->n_open && tree->node[tree->open[child + 1]].bound < tree->node[tree->open[child]].bound)
+    if (child + 1 < tree->n_open && tree->node[tree->open[child + 1]].bound < tree->node[tree->open[child]].bound) {
       child++;
+    }
     if (tree->node[tree->open[child]].bound >= tree->node[last].bound) break;
     tree->open[at] = tree->open[child];
     at = child;

@@ -41,13 +41,15 @@ static void find_items(plim_stages *stages) {
 static plim_status list_states(plim_stages *stages) {
   const plim_problem *p = stages->problem;
   int64_t total = 0, at = 0;
-  for (int32_t item = 0; item < p->n_items; item++)
+  for (int32_t item = 0; item < p->n_items; item++) {
     total += stages->made[item] >= 0 ? stages->read[item] - stages->made[item] : 0;
+  }
   PLIM_TRY(plim_allocate(p->ctx, total, sizeof *stages->state_item, &stages->state_item));
   stages->n_state_items = total;
   for (int32_t item = 0; item < p->n_items; item++) {
-    for (int32_t k = stages->made[item] + 1; stages->made[item] >= 0 && k <= stages->read[item]; k++)
+    for (int32_t k = stages->made[item] + 1; stages->made[item] >= 0 && k <= stages->read[item]; k++) {
       stages->state[k].n++;
+    }
   }
   for (int32_t k = 0; k <= stages->n; k++) {
     stages->state[k].at = stages->state_item + at;

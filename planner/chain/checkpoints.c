@@ -88,8 +88,9 @@ static void drop_intermediates(plim_checkpoints *checkpoints, int32_t v, int32_t
   const plim_problem *p = checkpoints->problem;
   for (int32_t j = from; j < out->n; j++) {
     const plim_ids *writes = &p->op[out->op[j]].writes;
-    for (int32_t i = 0; i < writes->n && out->op[j] != v && !checkpoints->kept[out->op[j]]; i++)
+    for (int32_t i = 0; i < writes->n && out->op[j] != v && !checkpoints->kept[out->op[j]]; i++) {
       checkpoints->demand.available[writes->at[i]] = 0;
+    }
   }
   for (int32_t i = 0; i < p->op[v].reads.n; i++) checkpoints->demand.available[p->op[v].reads.at[i]] = 1;
 }
@@ -102,8 +103,9 @@ static void evict(plim_checkpoints *checkpoints, int32_t v, int32_t stays) {
     for (int32_t i = 0; i < items->n; i++) {
       int32_t item = items->at[i], producer = p->item[item].producer;
       if (producer < 0 || producer > stays || !checkpoints->forward.is_forward[producer] ||
-          checkpoints->kept[producer] || p->item[item].is_output)
+          checkpoints->kept[producer] || p->item[item].is_output) {
         continue;
+      }
       if (checkpoints->forward.last_reader[item] <= v) checkpoints->demand.available[item] = 0;
     }
   }

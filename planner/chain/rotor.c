@@ -138,8 +138,9 @@ plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t 
   for (int32_t o = 0; o < stage->n_options; o++) {
     choice = (plim_rotor_choice){PLIM_ROTOR_TAPE, o};
     if (option_units(rotor, j, &stage->option[o]) > m) continue;
-    if (stage->option[o].time_ns + row(rotor, i + 1, j)[plim_rotor_inner_units(rotor, i, m, choice)] == time)
+    if (stage->option[o].time_ns + row(rotor, i + 1, j)[plim_rotor_inner_units(rotor, i, m, choice)] == time) {
       return choice;
+    }
   }
   for (int32_t k = i + 1; k <= j; k++) {
     choice = (plim_rotor_choice){k, 0};

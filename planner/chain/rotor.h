@@ -124,7 +124,7 @@ typedef struct plim_stage_runner {
   int32_t *held;          /* [n_items] how many checkpoints hold it */
   const int32_t *drop_at; /* [n_items] see plim_stage_tape; NULL: options are not used */
   int32_t next;           /* the first op of program order that has not run, as long as the forward part runs */
-  int32_t linger;         /* 1: a released checkpoint stays until the stage before it is done */
+  int32_t may_linger;     /* 1: a released checkpoint stays until the stage before it is done */
   plim_schedule schedule;
 } plim_stage_runner;
 

@@ -64,8 +64,9 @@ static int64_t time_of(const meter *m, int32_t from) {
 
 static void begin_stage(meter *m) {
   plim_demand_begin(&m->demand, &m->schedule, INT32_MAX);
-  for (int32_t item = 0; item < m->problem->n_items; item++)
+  for (int32_t item = 0; item < m->problem->n_items; item++) {
     m->demand.available[item] = m->stages->made[item] != m->stage;
+  }
 }
 
 static plim_status run_forward(meter *m) {
@@ -76,8 +77,9 @@ static plim_status run_forward(meter *m) {
 }
 
 static plim_status run_tail(meter *m) {
-  for (int32_t v = m->stages->tail[m->stage + 1]; v < m->stages->tail[m->stage]; v++)
+  for (int32_t v = m->stages->tail[m->stage + 1]; v < m->stages->tail[m->stage]; v++) {
     PLIM_TRY(plim_demand_run(&m->demand, v));
+  }
   return PLIM_OK;
 }
 
@@ -199,8 +201,9 @@ static void sum_states(plim_stage_costs *costs) {
     }
   }
   for (int32_t i = stages->n - 2; i >= 0; i--) {
-    for (int32_t k = i + 2; k < stages->n; k++)
+    for (int32_t k = i + 2; k < stages->n; k++) {
       costs->state_bytes[(int64_t)i * stages->n + k] += costs->state_bytes[(int64_t)(i + 1) * stages->n + k];
+    }
   }
 }
 

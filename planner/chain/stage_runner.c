@@ -52,8 +52,9 @@ static plim_status make_item(plim_stage_runner *runner, int32_t item) {
   if (runner->demand.available[item]) return PLIM_OK;
   const plim_planned_op *op = &p->op[p->item[item].producer];
   for (int32_t i = 0; i < op->closed_by.n; i++) {
-    if (runner->demand.ran[op->closed_by.at[i]])
+    if (runner->demand.ran[op->closed_by.at[i]]) {
       return PLIM_OK; /* an update that the op must not see has run: it cannot run again */
+    }
   }
   return plim_demand_run(&runner->demand, p->item[item].producer);
 }
@@ -94,7 +95,7 @@ void plim_stage_release(plim_stage_runner *runner, int32_t k) {
   const plim_ids *state = &runner->stages->state[k];
   for (int32_t i = 0; i < state->n; i++) {
     runner->held[state->at[i]]--;
-    if (!runner->linger) evict(runner, state->at[i]);
+    if (!runner->may_linger) evict(runner, state->at[i]);
   }
 }
 

@@ -16,8 +16,9 @@ static const char *smallest_key(const plim_variant *variant, int32_t n) {
   int32_t best = 0;
   for (int32_t i = 1; i < n; i++) {
     if (variant[i].workspace_bytes > variant[best].workspace_bytes) continue;
-    if (variant[i].workspace_bytes < variant[best].workspace_bytes || variant[i].time_ns < variant[best].time_ns)
+    if (variant[i].workspace_bytes < variant[best].workspace_bytes || variant[i].time_ns < variant[best].time_ns) {
       best = i;
+    }
   }
   return variant[best].numerics_key;
 }
@@ -28,8 +29,9 @@ static int dominated(const plim_variant *variant, int32_t n, int32_t i) {
   for (int32_t k = 0; k < n; k++) {
     if (k == i || strcmp(variant[k].numerics_key, variant[i].numerics_key) != 0) continue;
     if (variant[k].time_ns > variant[i].time_ns || variant[k].workspace_bytes > variant[i].workspace_bytes) continue;
-    if (variant[k].time_ns < variant[i].time_ns || variant[k].workspace_bytes < variant[i].workspace_bytes || k < i)
+    if (variant[k].time_ns < variant[i].time_ns || variant[k].workspace_bytes < variant[i].workspace_bytes || k < i) {
       return 1;
+    }
   }
   return 0;
 }
@@ -55,8 +57,9 @@ static int32_t choose(const plim_problem *p, const plim_variant *variant, int32_
     for (int32_t i = 0; i < n; i++) {
       if ((i == first) != (pass == 0)) continue;
       if (pass == 1 && (!key_is(&variant[i], numerics_key) || plim_variant_ties(variant[i].time_ns, least_ns) ||
-                        dominated(variant, n, i)))
+                        dominated(variant, n, i))) {
         continue;
+      }
       out[count++] = (plim_choice){.time_ns = variant[i].time_ns,
                                    .workspace_bytes = plim_align_up(variant[i].workspace_bytes, p->align),
                                    .numerics_key = key_id(variant, i),
@@ -74,9 +77,10 @@ static plim_status allowed_key(const plim_problem *p, const plim_plan_options *o
   if (options->numerics == PLIM_NUMERICS_SMALL) *out = smallest_key(variant, n);
   if (options->numerics != PLIM_NUMERICS_GIVEN) return PLIM_OK;
   *out = options->numerics_key[op];
-  if (!*out)
+  if (!*out) {
     return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no numerics key: numerics_key[%d] is NULL",
                      p->graph->op[op].name, (int)op);
+  }
   if (plim_variants_fastest(variant, n, *out) >= 0) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EUSAGE, "op '%s' has no variant with the numerics key '%s' among its %d",
                    p->graph->op[op].name, *out, n);

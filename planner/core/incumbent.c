@@ -324,8 +324,9 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
   int64_t time_ns = inc->own->timeline->time_ns, bytes;
   int32_t changed;
-  if (!inc->own->selection.useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes)
+  if (!inc->own->selection.useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes) {
     return PLIM_OK;
+  }
   if (schedule == &inc->own->reselected) return PLIM_OK; /* it has the fastest already */
   PLIM_TRY(reselect(inc, schedule, inc->budget_bytes, &changed));
   if (!changed || inc->own->timeline->time_ns >= time_ns) return PLIM_OK;

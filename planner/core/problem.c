@@ -79,8 +79,9 @@ static plim_status take_lists(problem_builder *builder, int32_t rows, plim_ids *
 }
 
 static void flip_edges(problem_builder *builder) {
-  for (int64_t e = 0; e < builder->n_edges; e++)
+  for (int64_t e = 0; e < builder->n_edges; e++) {
     builder->edges[e] = (edge){builder->edges[e].value, builder->edges[e].row};
+  }
 }
 
 /* Room for all lists: at most one element for each edge that is ever collected. */

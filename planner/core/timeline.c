@@ -54,7 +54,7 @@ static plim_status reserve(plim_timeline *timeline, const plim_schedule *schedul
   return PLIM_OK;
 }
 
-/* May op v run at this position, after the runs marked in t->ran? */
+/* May op v run at this position, after the runs marked in timeline->ran? */
 static plim_status check_run(const plim_timeline *timeline, int32_t v, int32_t position) {
   const plim_problem *p = timeline->problem;
   const plim_planned_op *op = &p->op[v];
@@ -134,7 +134,7 @@ static void overwrite_inputs(plim_timeline *timeline, const plim_planned_op *op,
   }
 }
 
-/* t->latest is built once more, so that each run sees the lifetimes that it reads. */
+/* timeline->latest is built once more, so that each run sees the lifetimes that it reads. */
 static void find_successors(plim_timeline *timeline, const plim_schedule *schedule) {
   const plim_problem *p = timeline->problem;
   int32_t made = 0;
@@ -146,8 +146,9 @@ static void find_successors(plim_timeline *timeline, const plim_schedule *schedu
     overwrite_inputs(timeline, op, j, made);
     for (int32_t i = 0; i < op->writes.n; i++) timeline->latest[op->writes.at[i]] = made++;
   }
-  for (int32_t c = 0; c < timeline->n_lifetimes; c++)
+  for (int32_t c = 0; c < timeline->n_lifetimes; c++) {
     timeline->own_lifetime[c].end -= timeline->own_lifetime[c].successor >= 0;
+  }
 }
 
 /* own_level first holds the change of live bytes at each position, then their sum. */

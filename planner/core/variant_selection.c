@@ -42,8 +42,9 @@ done:
 
 void plim_variant_selection_free(plim_variant_selection *selection) {
   const plim_problem *p = selection->problem;
-  if (selection->key_sum)
+  if (selection->key_sum) {
     plim_release(p->ctx, selection->key_sum, selection->first[p->n_ops], sizeof *selection->key_sum);
+  }
   if (selection->first) plim_release(p->ctx, selection->first, (int64_t)p->n_ops + 1, sizeof *selection->first);
   *selection = (plim_variant_selection){0};
 }

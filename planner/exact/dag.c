@@ -39,7 +39,7 @@ static void describe_ops(plim_dag *dag) {
       node->bytes += p->item[op->writes.at[i]].bytes;
       node->is_output |= p->item[op->writes.at[i]].is_output;
     }
-    if (op->writes.n > 1 || op->n_choices > 1 || op->n_overwrites > 0) dag->exact = 0;
+    if (op->writes.n > 1 || op->n_choices > 1 || op->n_overwrites > 0) dag->is_exact = 0;
   }
 }
 
@@ -113,7 +113,7 @@ plim_status plim_dag_make(const plim_problem *p, int64_t budget, plim_dag **out)
   plim_dag *dag = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *dag, &dag));
-  *dag = (plim_dag){.ctx = p->ctx, .problem = p, .exact = 1, .base_bytes = p->persistent_bytes};
+  *dag = (plim_dag){.ctx = p->ctx, .problem = p, .is_exact = 1, .base_bytes = p->persistent_bytes};
   for (int32_t o = 0; o < p->n_ops; o++) dag->room_pool += 2 * (int64_t)p->op[o].reads.n;
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *dag->item_node, &dag->item_node));
   PLIM_CHECK(plim_allocate(p->ctx, dag->room_pool, sizeof *dag->pool, &dag->pool));

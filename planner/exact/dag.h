@@ -4,7 +4,7 @@
  * inputs that are read, then the ops in program order, so that edges go up. A node's outputs come and go together; it
  * runs in one choice; nothing is written over an input. What a training step forbids is kept exactly: `last_stage` ends
  * the repeats of a node where an update begins that it must not see, and effect ops and inputs have none. Where nothing
- * was given away the reduction is `exact`, and lower bounds of classes stages and copies hold for the problem (its
+ * was given away the reduction is exact, and lower bounds of classes stages and copies hold for the problem (its
  * arena, too: no arena is smaller than the peak). */
 #ifndef PLIM_PLANNER_EXACT_DAG_H
 #define PLIM_PLANNER_EXACT_DAG_H
@@ -26,7 +26,7 @@ typedef struct plim_dag {
   plim_context *ctx;
   const plim_problem *problem;
   int32_t n, n_inputs, n_edges;
-  int32_t exact;
+  int32_t is_exact;          /* 1: nothing was given away, see above */
   const plim_dag_node *node; /* [n] */
   int64_t base_bytes;        /* always there */
   int64_t time_ns;           /* every node once */

@@ -119,7 +119,7 @@ plim_status plim_lazy_clauses_decide(plim_lazy_clauses *clauses, plim_lazy_claus
 }
 
 void plim_lazy_clauses_back(plim_lazy_clauses *clauses, int32_t levels) {
-  clauses->failed = 0;
+  clauses->has_failed = 0;
   if (levels >= clauses->n_levels) return;
   plim_lazy_clauses_level to = clauses->level[levels];
   while (clauses->n_trail > to.n_trail) {
@@ -134,9 +134,10 @@ void plim_lazy_clauses_back(plim_lazy_clauses *clauses, int32_t levels) {
 
 plim_status plim_lazy_clauses_fail(plim_lazy_clauses *clauses, int32_t begin) {
   clauses->conflict.n = 0;
-  clauses->failed = 1;
-  for (int32_t i = begin; i < clauses->reasons.n; i++)
+  clauses->has_failed = 1;
+  for (int32_t i = begin; i < clauses->reasons.n; i++) {
     PLIM_TRY(add_to(clauses->ctx, &clauses->conflict, clauses->reasons.at[i]));
+  }
   return PLIM_OK;
 }
 
@@ -181,7 +182,7 @@ static plim_status visit(plim_lazy_clauses *clauses, int32_t side, plim_lazy_cla
     return watch(clauses, other, w.clause);
   }
   if (!plim_lazy_clauses_denied(clauses, b[0])) return move(clauses, b[0], w.clause, 0, 0);
-  clauses->failed = 1;
+  clauses->has_failed = 1;
   clauses->conflict.n = 0;
   for (int32_t i = 0; i < c->n; i++) PLIM_TRY(add_to(clauses->ctx, &clauses->conflict, plim_lazy_clauses_not(b[i])));
   return PLIM_OK;
@@ -191,7 +192,7 @@ static plim_status show_change(plim_lazy_clauses *clauses, int32_t side, int32_t
   plim_lazy_clauses_watches *list = &clauses->watch[side];
   plim_status status = PLIM_OK;
   int32_t to = 0, i = 0;
-  for (; i < list->n && status == PLIM_OK && !clauses->failed; i++) {
+  for (; i < list->n && status == PLIM_OK && !clauses->has_failed; i++) {
     plim_lazy_clauses_watch w = list->at[i];
     int32_t kept = 1;
     if (w.at > before && w.at <= clauses->least[side]) status = visit(clauses, side, w, &kept);
@@ -203,7 +204,7 @@ static plim_status show_change(plim_lazy_clauses *clauses, int32_t side, int32_t
 }
 
 plim_status plim_lazy_clauses_propagate(plim_lazy_clauses *clauses) {
-  while (clauses->next < clauses->n_trail && !clauses->failed) {
+  while (clauses->next < clauses->n_trail && !clauses->has_failed) {
     plim_lazy_clauses_change c = clauses->trail[clauses->next++];
     PLIM_TRY(show_change(clauses, c.side, c.before));
   }
@@ -233,8 +234,9 @@ static void need_reasons(plim_lazy_clauses *clauses, const plim_lazy_clauses_cha
   }
   plim_lazy_clauses_clause *clause = &clauses->clause[c->clause];
   clause->activity += clauses->clause_bump;
-  for (int32_t i = 1; i < clause->n; i++)
+  for (int32_t i = 1; i < clause->n; i++) {
     need(clauses, plim_lazy_clauses_not(clauses->literals.at[clause->begin + i]), here);
+  }
 }
 
 /* By a change before `at`: what comes after may itself be left out because of that one. */
@@ -352,8 +354,9 @@ plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int32_t *refuted
   int32_t uip = resolve(clauses, here);
   plim_status status = collect(clauses, uip);
   int32_t levels = status == PLIM_OK ? count_levels(clauses) : 0, clause = -1, to = 0;
-  if (clauses->learned.n > 1 && status == PLIM_OK)
+  if (clauses->learned.n > 1 && status == PLIM_OK) {
     to = clauses->trail[clauses->need_at[clauses->learned.at[1].side ^ 1]].level;
+  }
   forget_needs(clauses);
   PLIM_TRY(status);
   plim_lazy_clauses_back(clauses, to);
@@ -413,8 +416,9 @@ plim_status plim_lazy_clauses_forget(plim_lazy_clauses *clauses, int32_t max_cla
   if (n > 0) qsort(clauses->clause, (size_t)n, sizeof *clauses->clause, by_worth);
   for (int32_t s = 0; s < 2 * clauses->n_variables; s++) clauses->watch[s].n = 0;
   clauses->n_clauses = 0;
-  for (int32_t i = 0; i < n && i < max_clauses && status == PLIM_OK; i++)
+  for (int32_t i = 0; i < n && i < max_clauses && status == PLIM_OK; i++) {
     status = keep_clause(clauses, &clauses->clause[i], &to);
+  }
   release_pool(clauses, &clauses->literals);
   clauses->literals = to;
   clauses->reasons.n = 0; /* no one asks for those of facts */

@@ -70,7 +70,7 @@ typedef struct plim_lazy_clauses {
   plim_lazy_clauses_level *level;
   int32_t n_levels, room_levels;
   plim_lazy_clauses_pool reasons, literals, conflict, learned;
-  int32_t failed; /* 1: `conflict` cannot hold, and does */
+  int32_t has_failed; /* 1: `conflict` cannot hold, and does */
   plim_lazy_clauses_clause *clause;
   int32_t n_clauses, room_clauses;
   plim_lazy_clauses_watches *watch; /* [2 n] */

@@ -75,8 +75,9 @@ static void list_spared(plim_moccasin_cost *cost, const plim_moccasin_model *mod
   for (int32_t at = 0; at < cost->n_rows; at++) count[at] = begin[at];
   for (int32_t i = 0; i < model->n_uses; i++) {
     const plim_moccasin_use *use = &model->use[i];
-    for (int32_t at = cost->rows_before[use->begin]; at < cost->rows_before[use->certain_from]; at++)
+    for (int32_t at = cost->rows_before[use->begin]; at < cost->rows_before[use->certain_from]; at++) {
       cost->spared[count[at]++] = i;
+    }
   }
 }
 
@@ -265,5 +266,5 @@ plim_status plim_moccasin_cost_bound(plim_moccasin_cost *cost, plim_moccasin_mod
   list_rows(cost, model);
   if (cost->n_rows > 0) list_spared(cost, model);
   PLIM_TRY(charge_rows(cost, model, allowed_ns));
-  return model->clauses.failed ? PLIM_OK : leave_out(cost, model, allowed_ns);
+  return model->clauses.has_failed ? PLIM_OK : leave_out(cost, model, allowed_ns);
 }

@@ -228,8 +228,9 @@ static plim_status note_elsewhere(plim_moccasin_model *model, int32_t x, int32_t
   int32_t absent = model->absent[x];
   if (high >= absent) high = absent - 1;
   if (low > high) return PLIM_OK;
-  if (plim_lazy_clauses_high(&model->clauses, x) < low)
+  if (plim_lazy_clauses_high(&model->clauses, x) < low) {
     return plim_lazy_clauses_note(&model->clauses, plim_lazy_clauses_at_most(x, low - 1));
+  }
   return plim_lazy_clauses_note(&model->clauses, plim_lazy_clauses_at_least(x, high + 1));
 }
 
@@ -299,7 +300,7 @@ static plim_status note_bytes(plim_moccasin_model *model, int32_t j, int64_t spa
 
 static plim_status order_repeats(plim_moccasin_model *model) {
   plim_lazy_clauses *clauses = &model->clauses;
-  for (int32_t x = 1; x < model->n_variables && !clauses->failed; x++) {
+  for (int32_t x = 1; x < model->n_variables && !clauses->has_failed; x++) {
     if (model->node_of[x] != model->node_of[x - 1]) continue;
     int32_t absent = model->absent[x], low = plim_lazy_clauses_low(clauses, x - 1),
             high = plim_lazy_clauses_high(clauses, x);
@@ -309,7 +310,7 @@ static plim_status order_repeats(plim_moccasin_model *model) {
       PLIM_TRY(plim_lazy_clauses_imply(clauses, plim_lazy_clauses_at_least(x, least), begin));
     }
     begin = clauses->reasons.n;
-    if (!clauses->failed && high < absent && plim_lazy_clauses_high(clauses, x - 1) >= high) {
+    if (!clauses->has_failed && high < absent && plim_lazy_clauses_high(clauses, x - 1) >= high) {
       PLIM_TRY(plim_lazy_clauses_note(clauses, plim_lazy_clauses_at_most(x, high)));
       PLIM_TRY(plim_lazy_clauses_imply(clauses, plim_lazy_clauses_at_most(x - 1, high - 1), begin));
     }
@@ -319,8 +320,9 @@ static plim_status order_repeats(plim_moccasin_model *model) {
 
 static plim_status check_limit(plim_moccasin_model *model) {
   int32_t worst = 0;
-  for (int32_t j = 1; j < model->n_positions; j++)
+  for (int32_t j = 1; j < model->n_positions; j++) {
     worst = model->certain_bytes[j] > model->certain_bytes[worst] ? j : worst;
+  }
   int64_t excess = model->certain_bytes[worst] - model->limit_bytes;
   if (excess <= 0) return PLIM_OK;
   int32_t begin = model->clauses.reasons.n;
@@ -339,8 +341,9 @@ static plim_status force_repeat(plim_moccasin_model *model, int32_t k, int32_t j
     only = x;
   }
   if (only < 0 ||
-      (plim_lazy_clauses_low(&model->clauses, only) >= low && plim_lazy_clauses_high(&model->clauses, only) <= high))
+      (plim_lazy_clauses_low(&model->clauses, only) >= low && plim_lazy_clauses_high(&model->clauses, only) <= high)) {
     return PLIM_OK;
+  }
   int32_t begin = model->clauses.reasons.n;
   PLIM_TRY(note_bytes(model, j, model->certain_bytes[j] + model->bytes[use->node] - model->limit_bytes - 1));
   PLIM_TRY(plim_moccasin_note_use(model, k, j, 0));
@@ -348,8 +351,9 @@ static plim_status force_repeat(plim_moccasin_model *model, int32_t k, int32_t j
     if (x != only) PLIM_TRY(note_elsewhere(model, x, low, high));
   }
   PLIM_TRY(plim_lazy_clauses_imply(&model->clauses, plim_lazy_clauses_at_least(only, low), begin));
-  return model->clauses.failed ? PLIM_OK
-                               : plim_lazy_clauses_imply(&model->clauses, plim_lazy_clauses_at_most(only, high), begin);
+  return model->clauses.has_failed
+             ? PLIM_OK
+             : plim_lazy_clauses_imply(&model->clauses, plim_lazy_clauses_at_most(only, high), begin);
 }
 
 static plim_status force_repeats(plim_moccasin_model *model) {
@@ -358,7 +362,7 @@ static plim_status force_repeats(plim_moccasin_model *model) {
     if (model->certain_bytes[j] > model->limit_bytes - model->largest_bytes) latest = j;
     model->tight[j] = latest;
   }
-  for (int32_t k = 0; k < model->n_uses && !model->clauses.failed; k++) {
+  for (int32_t k = 0; k < model->n_uses && !model->clauses.has_failed; k++) {
     const plim_moccasin_use *use = &model->use[k];
     int64_t room = model->limit_bytes - model->bytes[use->node];
     int32_t j = use->certain_from > use->begin ? model->tight[use->certain_from - 1] : -1;
@@ -373,23 +377,24 @@ plim_status plim_moccasin_propagate(plim_moccasin_model *model) {
   int32_t before;
   do {
     PLIM_TRY(plim_lazy_clauses_propagate(clauses));
-    if (!clauses->failed) PLIM_TRY(order_repeats(model));
+    if (!clauses->has_failed) PLIM_TRY(order_repeats(model));
     before = clauses->n_trail;
-    if (clauses->failed || clauses->next < before) continue;
+    if (clauses->has_failed || clauses->next < before) continue;
     PLIM_TRY(list_positions(model));
     PLIM_TRY(list_uses(model));
     add_bytes(model);
     PLIM_TRY(check_limit(model));
-    if (!clauses->failed) PLIM_TRY(force_repeats(model));
-  } while (!clauses->failed && clauses->next < clauses->n_trail);
+    if (!clauses->has_failed) PLIM_TRY(force_repeats(model));
+  } while (!clauses->has_failed && clauses->next < clauses->n_trail);
   return PLIM_OK;
 }
 
 plim_status plim_moccasin_repeats(const plim_moccasin_model *model, plim_repeats *out) {
   out->n = 0;
   for (int32_t j = 0; j < model->n_positions; j++) {
-    if (model->position[j].variable >= 0)
+    if (model->position[j].variable >= 0) {
       PLIM_TRY(plim_repeats_add(out, (plim_repeat){model->position[j].stage, model->position[j].node}));
+    }
   }
   return PLIM_OK;
 }

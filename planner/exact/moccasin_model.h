@@ -83,7 +83,7 @@ static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *mode
 int plim_moccasin_may_run(const plim_moccasin_model *model, int32_t x, int32_t low, int32_t high);
 
 /* Derive what the order of repeats, the bytes and the clauses imply. It ends when nothing more follows, or when
- * model->clauses.failed is set. Positions, uses and bytes are then those of the last round. O(variables + edges +
+ * model->clauses.has_failed is set. Positions, uses and bytes are then those of the last round. O(variables + edges +
  * repeats) a round. */
 PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *model);
 

@@ -26,8 +26,9 @@ static void set_keep(plim_stage_schedule *s, const drop *d, uint8_t value) {
 
 static double excess(const plim_stage_schedule *stages, int64_t limit) {
   double area = 0;
-  for (int32_t j = 0; j < stages->n_positions; j++)
+  for (int32_t j = 0; j < stages->n_positions; j++) {
     area += stages->level[j] > limit ? (double)(stages->level[j] - limit) : 0;
+  }
   return area;
 }
 
@@ -136,8 +137,9 @@ static plim_status shorten(repairer *repair) {
   plim_stage_schedule *stages = repair->stages;
   for (int32_t j = stages->n_positions - 1; j >= 0 && !is_out_of_time(repair); j--) {
     if (j >= stages->n_positions || stages->node[j] == stages->stage[j] ||
-        stages->dag->node[stages->node[j]].time_ns == 0)
+        stages->dag->node[stages->node[j]].time_ns == 0) {
       continue;
+    }
     PLIM_TRY(try_keep(repair, j));
   }
   return PLIM_OK;

@@ -77,8 +77,9 @@ static void add_used(plim_stage_model *model, int32_t t) {
     model->used[cell(model, t, k)] = -1;
     double high = 1 - units(dag, dag->node[k].workspace_bytes) / model->budget;
     /* a workspace that a repeat may need is a row of its own */
-    if (may_run(model, t, k))
+    if (may_run(model, t, k)) {
       model->used[cell(model, t, k)] = plim_model_column(&model->linear, 0, 0, k == t ? high : 1, 0);
+    }
   }
 }
 

@@ -131,8 +131,9 @@ static void add_up(plim_stage_schedule *stages) {
   int64_t alive = dag->base_bytes;
   memset(stages->level, 0, (size_t)stages->n_positions * sizeof *stages->level);
   for (int32_t j = 0; j < stages->n_positions; j++) {
-    if (stages->last[j] + 1 < stages->n_positions)
+    if (stages->last[j] + 1 < stages->n_positions) {
       stages->level[stages->last[j] + 1] -= dag->node[stages->node[j]].bytes;
+    }
   }
   stages->peak_bytes = 0;
   for (int32_t j = 0; j < stages->n_positions; j++) {
@@ -196,8 +197,9 @@ plim_status plim_stage_schedule_prune(plim_stage_schedule *stages) {
   do { /* runs that fall away leave others without a reader */
     before = stages->n_positions;
     begin_walk(stages, stages->latest);
-    for (int32_t j = 0; j < stages->n_positions; j++)
+    for (int32_t j = 0; j < stages->n_positions; j++) {
       walk_position(stages, stages->node[j], stages->stage[j], stages->latest);
+    }
     end_walk(stages, stages->latest);
     PLIM_TRY(plim_stage_schedule_derive(stages));
   } while (stages->n_positions < before);

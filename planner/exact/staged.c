@@ -148,8 +148,9 @@ plim_status plim_staged_evaluate(plim_staged *staged, const plim_repeats *repeat
   staged->n = 0;
   staged->time_ns = 0;
   for (int32_t stage = 0; stage < dag->n; stage++) {
-    for (; next < repeats->n && repeats->at[next].stage == stage; next++)
+    for (; next < repeats->n && repeats->at[next].stage == stage; next++) {
       run_node(staged, stage, repeats->at[next].node);
+    }
     run_node(staged, stage, stage);
   }
   for (int32_t v = 0; v < dag->n; v++) {

@@ -71,7 +71,7 @@ struct plim_staged_search {
   plim_status (*on_better)(void *user, const plim_repeats *best); /* called for each best; NULL: no one is */
   void *user;
   /* results */
-  int32_t found, exhausted; /* exhausted: there is nothing faster than best, or than faster_than_ns */
+  int32_t found, is_exhausted; /* is_exhausted: there is nothing faster than best, or than faster_than_ns */
   plim_repeats best;
   int64_t best_ns;
 };

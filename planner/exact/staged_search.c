@@ -81,8 +81,9 @@ static double relief_time(const tree_search *search, int32_t u, int32_t j) {
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
-    if (search->model.covered[p] <= j)
+    if (search->model.covered[p] <= j) {
       effort += exact_tuning.search.input_time * (double)search->search->dag->node[p].time_ns;
+    }
   }
   return effort;
 }
@@ -103,8 +104,9 @@ static plim_lazy_clauses_bound find_relief(tree_search *search) {
   const plim_moccasin_row *row = search->cost.row;
   plim_lazy_clauses_bound found = {-1, 0};
   double least = 0;
-  for (int32_t r = 1; r < search->cost.n_rows; r++)
+  for (int32_t r = 1; r < search->cost.n_rows; r++) {
     row = search->cost.row[r].tight > row->tight ? &search->cost.row[r] : row;
+  }
   for (int32_t k = 0; k < model->n_uses; k++) {
     const plim_moccasin_use *use = &model->use[k];
     int64_t bytes = model->bytes[use->node];
@@ -192,8 +194,8 @@ static plim_status propagate(tree_search *search) {
       s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
   do {
     PLIM_TRY(plim_moccasin_propagate(&search->model));
-    if (!clauses->failed) PLIM_TRY(plim_moccasin_cost_bound(&search->cost, &search->model, allowed));
-  } while (!clauses->failed && clauses->next < clauses->n_trail);
+    if (!clauses->has_failed) PLIM_TRY(plim_moccasin_cost_bound(&search->cost, &search->model, allowed));
+  } while (!clauses->has_failed && clauses->next < clauses->n_trail);
   return PLIM_OK;
 }
 
@@ -205,7 +207,7 @@ static plim_status search_within(tree_search *search, int64_t conflicts, int32_t
   while (conflicts > 0 && !*over && may_go_on(search)) {
     search->nodes++;
     PLIM_TRY(propagate(search));
-    if (clauses->failed) {
+    if (clauses->has_failed) {
       conflicts--;
       search->conflicts++;
       PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
@@ -213,7 +215,7 @@ static plim_status search_within(tree_search *search, int64_t conflicts, int32_t
       PLIM_TRY(decide(search, over));
     }
     if (refuted) {
-      search->search->exhausted = search->stopped = 1;
+      search->search->is_exhausted = search->stopped = 1;
       return PLIM_OK;
     }
   }
@@ -227,8 +229,8 @@ static plim_status clean_up(tree_search *search) {
   plim_lazy_clauses *clauses = &search->model.clauses;
   int32_t refuted = 0;
   PLIM_TRY(propagate(search));
-  if (clauses->failed) PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
-  if (refuted) search->search->exhausted = search->stopped = 1;
+  if (clauses->has_failed) PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
+  if (refuted) search->search->is_exhausted = search->stopped = 1;
   if (refuted || clauses->n_clauses < search->kept_clauses) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_forget(clauses, search->kept_clauses / 2));
   search->kept_clauses += search->kept_clauses / exact_tuning.search.clauses_part;

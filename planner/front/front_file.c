@@ -24,8 +24,9 @@ static void write_point(plim_text *text, const plim_front_point *point) {
   plim_text_add(text, ", \"choices\": ");
   plim_document_write_ids(text, point->choice, point->n_commands);
   plim_text_add(text, ", \"offsets\": [");
-  for (int32_t i = 0; i < point->n_offsets; i++)
+  for (int32_t i = 0; i < point->n_offsets; i++) {
     plim_text_format(text, i > 0 ? ", %lld" : "%lld", (long long)point->offset[i]);
+  }
   plim_text_add(text, "]}");
 }
 
@@ -106,8 +107,9 @@ static void read_point(plim_json_at *at, reader *input, plim_front *front) {
   int32_t n_choices = read_ints(at, "choices", input, &input->choice, &input->room_choice);
   point.n_offsets = read_offsets(at, input);
   plim_json_end(at);
-  if (n_choices != point.n_commands)
+  if (n_choices != point.n_commands) {
     plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, point.n_commands);
+  }
   point.op = input->op;
   point.choice = input->choice;
   point.offset = input->offset;

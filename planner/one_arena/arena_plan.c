@@ -31,38 +31,39 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
 
 /* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
  * it names has a plan. */
-static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
-  const plim_problem *problem = inc->problem;
+static plim_status find_fewest(plim_incumbent *inc, const plim_strategy_task *task, plim_front *front) {
   const int64_t near_bytes =
       plim_integers_add_capped(inc->budget_bytes, inc->budget_bytes / one_arena_tuning.near_part);
-  const plim_child task = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  const plim_child child = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  plim_strategy_task left = *task; /* in the time that is left */
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};
   if (inc->options->brief || plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_child(inc, &task, &fewest));
-  return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
+  PLIM_TRY(plim_incumbent_child(inc, &child, &fewest));
+  left.options = fewest->options;
+  return plim_incumbent_join(inc, fewest, plim_floor_search(&left, front, &floor, fewest));
 }
 
+/* A task for one plan, and where its answer goes. */
 typedef struct request {
-  const plim_problem *problem;
-  const plim_plan_options *options;
-  const plim_strategy *strategy;
+  plim_strategy_task task;
   plim_plan_result *out;
 } request;
 
-/* `front` NULL: none. */
+/* The work of one call (plim_front_work). `front` NULL: none. */
 static plim_status make_plan(void *user, plim_front *front) {
   const request *r = user;
+  const plim_strategy_task *task = &r->task;
   plim_incumbent *inc = NULL;
   plim_plan_result made = {.plan = NULL};
   plim_status status;
-  PLIM_TRY(plim_incumbent_begin(r->problem, r->options, &inc));
-  status = plim_strategy_run(inc, r->strategy, front, &made.from_front);
+  PLIM_TRY(plim_incumbent_begin(task->problem, task->options, &inc));
+  status = plim_strategy_run(inc, task->strategy, front, &made.from_front);
   status = end_strategy(inc, status);
   if (status == PLIM_OK && !inc->has_best) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->has_best) status = end_strategy(inc, find_fewest(inc, r->strategy, front));
-  if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, r->strategy->name, &made.floor);
-  if (status == PLIM_OK) status = plim_incumbent_emit(inc, r->strategy->name, &made.plan);
+  if (status == PLIM_OK && !inc->has_best) status = end_strategy(inc, find_fewest(inc, task, front));
+  if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, task->strategy->name, &made.floor);
+  if (status == PLIM_OK) status = plim_incumbent_emit(inc, task->strategy->name, &made.plan);
   plim_incumbent_end(inc);
   if (status == PLIM_OK || status == PLIM_ENOFIT) *r->out = made;
   return status;
@@ -71,14 +72,11 @@ static plim_status make_plan(void *user, plim_front *front) {
 static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                         const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
-  request r = {.options = options, .out = &made};
-  plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
-  r.problem = problem;
+  request r = {.out = &made};
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.task));
   int through_front = options->front_folder && options->budget_bytes < INT64_MAX && !options->brief;
-  plim_status status =
-      through_front ? plim_strategy_with_front(problem, options, r.strategy, make_plan, &r) : make_plan(&r, NULL);
-  plim_problem_free(problem);
+  plim_status status = through_front ? plim_strategy_with_front(&r.task, make_plan, &r) : make_plan(&r, NULL);
+  plim_strategy_end(&r.task);
   if (status == PLIM_OK || status == PLIM_ENOFIT) {
     *out = made;
   } else {
@@ -108,27 +106,26 @@ plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, con
   return PLIM_OK;
 }
 
-/* A plan by the options' strategy. `enough_bytes`, `known_ns`: of the incumbent. */
+/* A plan by the options' strategy, without the plan front. `enough_bytes`, `known_ns`: see plim_incumbent_accept. */
 static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
                              plim_plan **out) {
-  const plim_strategy *strategy = NULL;
-  plim_problem *problem = NULL;
+  plim_strategy_task task = {0};
   plim_incumbent *inc = NULL;
   plim_status status;
-  int32_t kept;
-  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
-  PLIM_CHECK(plim_incumbent_begin(problem, options, &inc));
+  int32_t from_front;
+  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &task));
+  PLIM_CHECK(plim_incumbent_begin(task.problem, options, &inc));
   plim_incumbent_accept(inc, enough_bytes, known_ns);
-  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, strategy, NULL, &kept)));
+  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, task.strategy, NULL, &from_front)));
   if (!inc->has_best) {
     status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
     goto done;
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, strategy->name, out));
+  PLIM_CHECK(plim_incumbent_emit(inc, task.strategy->name, out));
 done:
   plim_incumbent_end(inc);
-  plim_problem_free(problem);
+  plim_strategy_end(&task);
   return status;
 }
 

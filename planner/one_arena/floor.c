@@ -10,11 +10,12 @@
 #include "planner/search/searches.h"
 #include "runtime/base/effort.h"
 
-/* Every strategy that begins there would look for it again. */
-static plim_status find_keep_all(const plim_problem *problem, const plim_plan_options *options, plim_schedule *order,
-                                 int64_t *bytes) {
+/* The order of the smallest arena without recomputation. Every strategy that begins there would look for it again. */
+static plim_status find_keep_all(const plim_strategy_task *task, plim_schedule *order, int64_t *bytes) {
+  plim_plan_options options = *task->options;
   plim_incumbent *inc = NULL;
-  plim_status status = plim_incumbent_begin(problem, options, &inc);
+  options.budget_bytes = INT64_MAX;
+  plim_status status = plim_incumbent_begin(task->problem, &options, &inc);
   if (status == PLIM_OK) status = plim_incumbent_best_so_far(inc, plim_keep_all_run(inc));
   if (status == PLIM_OK) status = plim_schedule_copy(order, &inc->best);
   if (status == PLIM_OK) *bytes = inc->best_bytes;
@@ -22,36 +23,33 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
   return status;
 }
 
-plim_status plim_floor_search(const plim_problem *problem, const plim_plan_options *options,
-                              const plim_strategy *strategy, plim_front *front, plim_plan_floor *floor,
+plim_status plim_floor_search(const plim_strategy_task *task, plim_front *front, plim_plan_floor *floor,
                               plim_incumbent *inc) {
-  plim_plan_options free_options = *options;
-  plim_schedule keep_all = {.ctx = problem->ctx};
+  plim_schedule keep_all = {.ctx = task->problem->ctx};
   plim_status status;
   const int64_t started_ns = plim_now_ns();
-  free_options.budget_bytes = INT64_MAX;
-  PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor->keep_all_bytes));
+  PLIM_CHECK(find_keep_all(task, &keep_all, &floor->keep_all_bytes));
   plim_incumbent_seek_min_memory(inc, 0, 0);
   plim_incumbent_share_keep_all(inc, &keep_all);
   plim_incumbent_start_at(inc, started_ns); /* one limit for both */
-  status = plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &floor->from_front));
+  status = plim_incumbent_best_so_far(inc, plim_strategy_run(inc, task->strategy, front, &floor->from_front));
   plim_incumbent_share_keep_all(inc, NULL);
 done:
   plim_schedule_free(&keep_all);
   return status;
 }
 
-plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
-                            const plim_strategy *strategy, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
+plim_status plim_floor_find(const plim_strategy_task *task, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
+  const plim_problem *problem = task->problem;
   plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
-  plim_plan_options free_options = *options;
+  plim_plan_options free_options = *task->options;
   plim_incumbent *inc = NULL;
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
-  const int64_t wanted_bytes = options->budget_bytes;
+  const int64_t wanted_bytes = task->options->budget_bytes;
   plim_status status;
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  PLIM_CHECK(plim_floor_search(problem, options, strategy, front, &floor, inc));
+  PLIM_CHECK(plim_floor_search(task, front, &floor, inc));
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
   plim_incumbent_lower_budget(inc);
   floor.smallest_bytes = inc->budget_bytes;
@@ -59,7 +57,7 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
     PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, strategy->name, &made));
+  PLIM_CHECK(plim_incumbent_emit(inc, task->strategy->name, &made));
   *out = floor;
   if (plan) {
     *plan = made;
@@ -74,30 +72,27 @@ done:
   return status;
 }
 
+/* A task for the smallest budget, and where its answer goes. */
 typedef struct request {
-  const plim_problem *problem;
-  const plim_plan_options *options;
-  const plim_strategy *strategy;
+  plim_strategy_task task;
   plim_plan_floor *out;
   plim_plan **plan; /* NULL: not wanted */
 } request;
 
 static plim_status find_smallest(void *user, plim_front *front) {
   const request *r = user;
-  return plim_floor_find(r->problem, r->options, r->strategy, front, r->out, r->plan);
+  return plim_floor_find(&r->task, front, r->out, r->plan);
 }
 
 plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                 const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {.keep_all_bytes = 0};
   plim_plan *made = NULL;
-  request r = {.options = options, .out = &floor, .plan = plan ? &made : NULL};
-  plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
-  r.problem = problem;
+  request r = {.out = &floor, .plan = plan ? &made : NULL};
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.task));
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_strategy_with_front(problem, options, r.strategy, find_smallest, &r);
-  plim_problem_free(problem);
+  plim_status status = plim_strategy_with_front(&r.task, find_smallest, &r);
+  plim_strategy_end(&r.task);
   status = plim_arena_effort_end(ctx, outer_ns, status);
   if (status == PLIM_OK) *out = floor;
   if (status == PLIM_OK && plan) {
@@ -110,27 +105,26 @@ plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, cons
 
 plim_status plim_arena_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_floor *out) {
-  const plim_strategy *strategy = NULL;
-  plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
-  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = problem->fixed_numerics};
-  plim_bound_floor(problem, out);
-  plim_problem_free(problem);
+  plim_strategy_task task;
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &task));
+  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = task.problem->fixed_numerics};
+  plim_bound_floor(task.problem, out);
+  plim_strategy_end(&task);
   return PLIM_OK;
 }
 
-static plim_status meets_budget(const plim_problem *problem, const plim_plan_options *options,
-                                const plim_strategy *strategy, int64_t budget, int *yes) {
+static plim_status meets_budget(const plim_strategy_task *task, int64_t budget, int *yes) {
+  const plim_problem *problem = task->problem;
   plim_incumbent *inc = NULL;
   int32_t op;
   if (budget < plim_bound_bytes(problem, &op)) {
     *yes = 0;
     return PLIM_OK;
   }
-  PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
+  PLIM_TRY(plim_incumbent_begin(problem, task->options, &inc));
   plim_incumbent_seek_min_memory(inc, budget, 1);
-  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_incumbent_best_so_far(inc, strategy->run_min_memory(inc));
+  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(task->options));
+  plim_status status = plim_incumbent_best_so_far(inc, task->strategy->run_min_memory(inc));
   status = plim_effort_end(problem->ctx, outer_ns, status);
   if (status == PLIM_OK) *yes = inc->best_bytes <= budget;
   plim_incumbent_end(inc);
@@ -140,11 +134,10 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
 plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int *yes) {
   plim_plan_options free_options = *options;
-  const plim_strategy *strategy = NULL;
-  plim_problem *problem = NULL;
+  plim_strategy_task task;
   free_options.budget_bytes = INT64_MAX;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &free_options, &strategy, &problem));
-  plim_status status = meets_budget(problem, &free_options, strategy, options->budget_bytes, yes);
-  plim_problem_free(problem);
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &free_options, &task));
+  plim_status status = meets_budget(&task, options->budget_bytes, yes);
+  plim_strategy_end(&task);
   return status;
 }

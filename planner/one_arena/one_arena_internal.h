@@ -3,24 +3,22 @@
 #ifndef PLIM_PLANNER_ONE_ARENA_ONE_ARENA_INTERNAL_H
 #define PLIM_PLANNER_ONE_ARENA_ONE_ARENA_INTERNAL_H
 
-#include "planner/front/front.h"
 #include "planner/core/incumbent.h"
+#include "planner/front/front.h"
 #include "planner/strategies/strategy.h"
 
 /* ==== smallest budget (floor.c) ==== */
 
-/* The smallest budget within a planning that already has a problem and a plan front. */
+/* The smallest budget within a planning that already has a task and a plan front. */
 
 /* plim_plan_smallest through that plan front: takes what it knows and leaves there what it finds, the lowest plan
  * before all. PLIM_EPLAN: a kept plan was bad. PLIM_ECANCEL: cancelled; the plan front has what was found. */
-PLIM_MUST_USE plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
-                                          const plim_strategy *strategy, plim_front *front, plim_plan_floor *out,
+PLIM_MUST_USE plim_status plim_floor_find(const plim_strategy_task *task, plim_front *front, plim_plan_floor *out,
                                           plim_plan **plan);
 
 /* Only the search of plim_floor_find, for `inc`, whose budget is INT64_MAX.
  *   floor  [1]  out  keep_all_bytes and from_front only */
-PLIM_MUST_USE plim_status plim_floor_search(const plim_problem *problem, const plim_plan_options *options,
-                                            const plim_strategy *strategy, plim_front *front, plim_plan_floor *floor,
+PLIM_MUST_USE plim_status plim_floor_search(const plim_strategy_task *task, plim_front *front, plim_plan_floor *floor,
                                             plim_incumbent *inc);
 
 /* ==== refusal (refuse.c) ==== */

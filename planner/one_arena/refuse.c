@@ -133,8 +133,9 @@ static void say_buffers(words *sentence, const packed_schedule *view, const plim
   }
   if (why->n > shown) say(sentence, " and %d more", (int)(why->n - shown));
   say(sentence, " cannot lie together within the budget");
-  if (why->at_once)
+  if (why->at_once) {
     say(sentence, ", at op '%.40s'", view->timeline->problem->graph->op[view->schedule->op[why->time]].name);
+  }
 }
 
 /* The boxes of the schedule are derived once more, as they were when it was packed. */
@@ -153,8 +154,9 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *sche
                                            one_arena_tuning.conflict_work / (n + 1), member, &why);
   int64_t peak = view.timeline->peak_bytes;
   say(&sentence, "the peak of a schedule is %lld bytes", (long long)peak);
-  if (peak <= budget_bytes)
+  if (peak <= budget_bytes) {
     say(&sentence, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
+  }
   if (status == PLIM_OK && why.n > 0) say_buffers(&sentence, &view, &why, member);
   plim_release(p->ctx, member, n, 1);
   return status;

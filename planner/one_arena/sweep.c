@@ -17,9 +17,7 @@ typedef struct range {
 
 typedef struct sweep {
   const range *range;
-  const plim_problem *problem;
-  const plim_plan_options *options;
-  const plim_strategy *strategy;
+  plim_strategy_task task;
   plim_front *front;
   plim_bound_cache *bound_cache;
   int64_t started_ns;
@@ -29,16 +27,16 @@ typedef struct sweep {
  * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
 static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
   int32_t others = n - 1 - i;
-  if (s->options->time_limit_ns <= 0 || others < 2 || done == 0) return 1;
+  if (s->task.options->time_limit_ns <= 0 || others < 2 || done == 0) return 1;
   double each = (double)(plim_now_ns() - begun_ns) / done,
-         left = (double)plim_effort_rest(s->options->time_limit_ns, s->started_ns);
+         left = (double)plim_effort_rest(s->task.options->time_limit_ns, s->started_ns);
   double wanted = left > each ? others * each / left : others;
   return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
 }
 
 /* The options for one of `parts` budgets: an equal share of the time that is left. */
 static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
-  plim_plan_options options = *s->options;
+  plim_plan_options options = *s->task.options;
   options.budget_bytes = budget;
   options.time_limit_ns = plim_effort_share(plim_effort_rest(options.time_limit_ns, s->started_ns), parts);
   return options;
@@ -47,23 +45,23 @@ static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budge
 static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
   plim_incumbent *inc = NULL;
   int32_t kept;
-  PLIM_TRY(plim_incumbent_begin(s->problem, options, &inc));
+  PLIM_TRY(plim_incumbent_begin(s->task.problem, options, &inc));
   plim_incumbent_share_bound_cache(inc, s->bound_cache);
-  plim_status status = plim_strategy_run(inc, s->strategy, s->front, &kept);
+  plim_status status = plim_strategy_run(inc, s->task.strategy, s->front, &kept);
   plim_incumbent_end(inc);
   return status;
 }
 
 static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
   const plim_front_point *best = plim_front_find(s->front, budget);
-  const double bound = plim_problem_percent(s->problem, plim_front_bound(s->front, budget));
+  const double bound = plim_problem_percent(s->task.problem, plim_front_bound(s->front, budget));
   plim_progress progress = {.stage = "front",
                             .done = done,
                             .total = n,
                             .elapsed_ns = plim_now_ns() - s->started_ns,
-                            .best_percent = best ? plim_problem_percent(s->problem, best->time_ns) : -1,
+                            .best_percent = best ? plim_problem_percent(s->task.problem, best->time_ns) : -1,
                             .bound_percent = bound > 0 ? bound : 0};
-  plim_context_report(s->problem->ctx, &progress);
+  plim_context_report(s->task.problem->ctx, &progress);
 }
 
 static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
@@ -80,17 +78,17 @@ static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
 }
 
 static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
-  plim_plan_options options = *s->options;
+  plim_plan_options options = *s->task.options;
   plim_incumbent *inc = NULL;
   int32_t taken = 0;
   const plim_front_point *point = plim_front_find(s->front, budget);
   if (!point) return PLIM_OK;
   options.budget_bytes = budget;
-  PLIM_TRY(plim_incumbent_begin(s->problem, &options, &inc));
+  PLIM_TRY(plim_incumbent_begin(s->task.problem, &options, &inc));
   plim_status status = plim_incumbent_submit_point(inc, point, &taken);
   int64_t bound = plim_front_bound(s->front, budget);
   if (bound <= point->time_ns) plim_incumbent_raise_bound(inc, bound);
-  if (status == PLIM_OK && taken) status = plim_incumbent_emit(inc, s->strategy->name, out);
+  if (status == PLIM_OK && taken) status = plim_incumbent_emit(inc, s->task.strategy->name, out);
   plim_incumbent_end(inc);
   return status;
 }
@@ -104,18 +102,21 @@ static void free_all(const range *budgets) {
 
 static plim_status emit_all(const sweep *s, const range *budgets) {
   plim_status status = PLIM_OK;
-  for (int32_t i = 0; i < budgets->n && status == PLIM_OK; i++)
+  for (int32_t i = 0; i < budgets->n && status == PLIM_OK; i++) {
     status = emit_one(s, budgets->budget[i], &budgets->plan[i]);
+  }
   if (status != PLIM_OK) free_all(budgets);
   return status;
 }
 
 /* Budgets in even steps from the smallest with a plan, whose plan is in the plan front then. */
 static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
-  plim_plan_options options = *s->options;
+  plim_plan_options options = *s->task.options;
+  plim_strategy_task task = s->task;
+  task.options = &options;
   options.budget_bytes = INT64_MAX;
   options.time_limit_ns = plim_effort_percent(options.time_limit_ns, one_arena_tuning.floor_percent);
-  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, &span->floor, NULL));
+  PLIM_TRY(plim_floor_find(&task, s->front, &span->floor, NULL));
   int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;
   int64_t steps = span->n > 1 ? span->n - 1 : 1;
   for (int32_t i = 0; i < span->n; i++) {
@@ -136,18 +137,16 @@ static plim_status plan_and_emit(void *user, plim_front *front) {
 
 static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, const range *budgets) {
-  plim_problem *problem = NULL;
-  sweep s = {.range = budgets, .options = options, .started_ns = plim_now_ns()};
+  sweep s = {.range = budgets, .started_ns = plim_now_ns()};
   for (int32_t i = 0; i < budgets->n; i++) budgets->plan[i] = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
-  s.problem = problem;
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.task));
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
-  if (status == PLIM_OK) status = plim_strategy_with_front(problem, options, s.strategy, plan_and_emit, &s);
+  plim_status status = plim_bound_cache_new(s.task.problem, &s.bound_cache);
+  if (status == PLIM_OK) status = plim_strategy_with_front(&s.task, plan_and_emit, &s);
   status = plim_arena_effort_end(ctx, outer_ns, status);
   if (status != PLIM_OK) free_all(budgets); /* the plan front could not be saved */
   plim_bound_cache_free(s.bound_cache);
-  plim_problem_free(problem);
+  plim_strategy_end(&s.task);
   return status;
 }
 

@@ -81,7 +81,7 @@ struct plim_bottom_up {
 };
 
 int plim_bottom_up_can(const plim_units *u) {
-  int can = u->plain && u->n > 0 && u->n <= pack_tuning.bottom_up.boxes;
+  int can = u->is_plain && u->n > 0 && u->n <= pack_tuning.bottom_up.boxes;
   for (int32_t b = 0; b < u->n && can; b++) can = u->fixed[b] < 0;
   return can;
 }
@@ -161,9 +161,10 @@ static void begin_packing(plim_bottom_up *bottom_up) {
 /* A box with `low` up to this may be placed next. */
 static int64_t limit_of(const plim_bottom_up *bottom_up, pick how) {
   int64_t limit = INT64_MAX;
-  for (int32_t k = 0; k < bottom_up->groups; k++)
+  for (int32_t k = 0; k < bottom_up->groups; k++) {
     limit = plim_integers_smaller(
         limit, how == DOMINANCE_LIMIT ? bottom_up->group[k].dominance_limit - 1 : bottom_up->group[k].low);
+  }
   return limit;
 }
 
@@ -256,9 +257,10 @@ static void change_keys(plim_bottom_up *bottom_up, int64_t goal) {
     } else if (few || is_near(&bottom_up->units->boxes->box[b], sticking, n)) {
       int changes = plim_random_percent(
           &bottom_up->random, few ? pack_tuning.bottom_up.change_percent : pack_tuning.bottom_up.change_percent_near);
-      if (changes)
+      if (changes) {
         factor = pack_tuning.bottom_up.factor_min +
                  pack_tuning.bottom_up.factor_range * plim_random_unit(&bottom_up->random);
+      }
     }
     bottom_up->key[b] = bottom_up->best_key[b] * factor;
   }

@@ -13,7 +13,7 @@ static int32_t gaps_end(const plim_boxes *boxes, int32_t b) {
   return boxes->gap ? boxes->gap_first[b + 1] : 0;
 }
 
-/* Continue to the window that begins at w->end; 0: the box has ended. */
+/* Continue to the window that begins at walk->end; 0: the box has ended. */
 static int next_window(window_walk *walk) {
   const plim_boxes *boxes = walk->boxes;
   const plim_box *box = &boxes->box[walk->box];

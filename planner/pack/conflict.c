@@ -92,8 +92,9 @@ static plim_status drop(deletion_filter *filter, int32_t from, int32_t to, const
                         plim_pack_outcome *outcome) {
   memset(filter->member + from, 0, (size_t)(to - from));
   plim_status status = ask(filter, outcome);
-  if (status != PLIM_OK || *outcome != PLIM_PACK_IMPOSSIBLE)
+  if (status != PLIM_OK || *outcome != PLIM_PACK_IMPOSSIBLE) {
     memcpy(filter->member + from, all + from, (size_t)(to - from));
+  }
   return status;
 }
 
@@ -128,7 +129,7 @@ static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_c
 
 /* Are the boxes such that those of one step fit when their sum does? */
 static int are_plain(const plim_units *units) {
-  int plain = units->plain;
+  int plain = units->is_plain;
   for (int32_t x = 0; x < units->n; x++) plain &= units->fixed[x] < 0;
   return plain;
 }
@@ -166,7 +167,7 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
   if (units.peak_units * chosen.boxes.align > capacity) {
     status = explain_step(&filter, &units, before, out);
-  } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
+  } else if (chosen.boxes.n <= (units.has_windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
     for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;
     status = filter_boxes(&filter, before, out);
   }

@@ -86,8 +86,9 @@ static int take_number(span *text, int64_t *out) {
 
 static plim_status read_number(const reader *input, column c, span field, int64_t low, int64_t high, int64_t *out) {
   span text = field;
-  if (!take_number(&text, out) || text.begin != text.end)
+  if (!take_number(&text, out) || text.begin != text.end) {
     return fail_field(input, titles[c], field, "is not a whole number of 63 bits");
+  }
   if (*out < low) return fail_field(input, titles[c], field, "is too small");
   if (*out > high) return fail_field(input, titles[c], field, "is too large");
   return PLIM_OK;
@@ -181,8 +182,9 @@ static plim_status read_row(reader *input, const span *value) {
   PLIM_TRY(read_number(input, UPPER, value[UPPER], -time_limit, time_limit, &box->end));
   box->end += input->inclusive;
   PLIM_TRY(read_number(input, SIZE, value[SIZE], 0, bytes_limit, &box->bytes));
-  if (box->begin >= box->end)
+  if (box->begin >= box->end) {
     return fail_field(input, "upper", value[UPPER], "is not after lower: the buffer has no step");
+  }
   if (value[ALIGNMENT].begin) PLIM_TRY(read_number(input, ALIGNMENT, value[ALIGNMENT], 1, bytes_limit, align));
   input->bytes = plim_add_checked(input->bytes, box->bytes + *align - 1);
   if (input->bytes < 0 || input->bytes >= bytes_limit) {

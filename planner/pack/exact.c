@@ -46,8 +46,9 @@ static int overlaps(const plim_exact *exact, int32_t x, int32_t y) {
  * on is above the capacity. */
 static int32_t lift(const plim_exact *exact, int32_t below, int32_t above, int32_t offset) {
   int64_t align = exact->shape[above].align, size = exact->shape[below].size;
-  if (exact->separation)
+  if (exact->separation) {
     size = exact->separation[(int64_t)exact->order[below].box * exact->n + exact->order[above].box];
+  }
   int64_t low = offset + size > 0 ? offset + size : 0;
   if (align > 1) low = (low + align - 1) / align * align;
   return low < PLIM_EXACT_UNITS ? (int32_t)low : PLIM_EXACT_UNITS;
@@ -127,7 +128,7 @@ static void touch(plim_span *touched, const shape *b) {
   if (b->last > touched->last) touched->last = b->last;
 }
 
-/* Merge the boxes marked in e->raised, all with low and least `top`, into the list. */
+/* Merge the boxes marked in exact->raised, all with low and least `top`, into the list. */
 static void merge_raised(plim_exact *exact, plim_pack_part *to, int32_t n_raised, int32_t top) {
   waiting_box *out = to->waiting;
   int32_t from = to->n - 1, at = to->n + n_raised - 1;
@@ -219,7 +220,7 @@ static int32_t dominance_limit(const plim_exact *exact, const plim_pack_part *pa
   return limit;
 }
 
-/* The first box that was not refused its place (low == least); p->n: none. */
+/* The first box that was not refused its place (low == least); part->n: none. */
 static int32_t first_open(const plim_pack_part *part) {
   int32_t i = 0;
   while (i < part->n && part->waiting[i].low < part->waiting[i].least) i++;
@@ -272,8 +273,9 @@ static waiting_box *take_list(plim_exact *exact, int32_t n) {
   plim_pack_mark *top = &exact->top;
   if (top->box + n > exact->chunk_boxes) *top = (plim_pack_mark){top->chunk + 1, 0};
   plim_pack_chunk *chunk = &exact->chunk[top->chunk];
-  if (!chunk->boxes)
+  if (!chunk->boxes) {
     exact->status = plim_allocate(exact->units->ctx, exact->chunk_boxes, sizeof *chunk->boxes, &chunk->boxes);
+  }
   if (!chunk->boxes) {
     exact->stopped = 1;
     return NULL;
@@ -313,8 +315,9 @@ static verdict push_node(plim_exact *exact, plim_pack_part part) {
 
 static verdict fail_parts(plim_exact *exact, const plim_pack_frame *frame) {
   for (int32_t i = 0; i < frame->part.n; i++) {
-    if (exact->shape[frame->part.waiting[i].box].first < frame->done)
+    if (exact->shape[frame->part.waiting[i].box].first < frame->done) {
       (void)count_cuts(exact, frame->part.waiting[i].box, 1);
+    }
   }
   return FAILED;
 }
@@ -341,7 +344,7 @@ static verdict solve_parts(plim_exact *exact, plim_pack_frame *frame, verdict la
   return last == FAILED ? fail_parts(exact, frame) : SOLVED;
 }
 
-/* Let box f->at of a node lie at its lowest place. */
+/* Let box frame->at of a node lie at its lowest place. */
 static verdict try_box(plim_exact *exact, plim_pack_frame *frame) {
   const plim_pack_part *part = &frame->part;
   if (out_of_nodes(exact)) return FAILED;
@@ -349,8 +352,8 @@ static verdict try_box(plim_exact *exact, plim_pack_frame *frame) {
   plim_pack_part child = {take_list(exact, part->n - 1), 0, part->first, part->last};
   if (!child.waiting) return FAILED;
   plim_span touched = {exact->shape[x].first, exact->shape[x].last};
-  int fits = exact->units->plain ? make_child(exact, part, x, offset, &child, &touched)
-                                 : make_uneven_child(exact, part, x, offset, &child, &touched);
+  int fits = exact->units->is_plain ? make_child(exact, part, x, offset, &child, &touched)
+                                    : make_uneven_child(exact, part, x, offset, &child, &touched);
   if (!fits || !section_floors_fit(exact, &child, touched)) {
     exact->blame[exact->order[x].box]++;
     return FAILED;
@@ -362,7 +365,7 @@ static verdict try_box(plim_exact *exact, plim_pack_frame *frame) {
   return below;
 }
 
-/* Refuse box f->at its lowest place. Returns 0 where this state then fails. */
+/* Refuse box frame->at its lowest place. Returns 0 where this state then fails. */
 static int refuse_box(plim_exact *exact, plim_pack_frame *frame) {
   const shape *b = &exact->shape[frame->part.waiting[frame->at].box];
   int32_t least = next_place(exact, &frame->part, frame->at, frame->part.waiting[frame->at].least);
@@ -464,7 +467,7 @@ plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t re
   plim_pack_part root = make_root(exact);
   int solved = section_floors_fit(exact, &root, (plim_span){root.first, root.last}) && solve(exact, root);
   *nodes = exact->nodes;
-  if (!solved && exact->units->windows) return decide_pairs(exact, capacity, offset, nodes);
+  if (!solved && exact->units->has_windows) return decide_pairs(exact, capacity, offset, nodes);
   if (!solved) return exact->stopped ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;
   for (int32_t r = 0; r < exact->n; r++) offset[exact->order[r].box] = exact->place[r];
   return PLIM_PACK_FOUND;

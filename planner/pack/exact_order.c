@@ -40,7 +40,7 @@ static void sort_boxes(plim_exact *exact, const int *keys, double noise, double 
   qsort(exact->order, (size_t)exact->n, sizeof *exact->order, by_keys);
 }
 
-/* Number the boxes by e->order, and set what the search reads by number. */
+/* Number the boxes by exact->order, and set what the search reads by number. */
 static void number_boxes(plim_exact *exact) {
   const plim_sections *sections = &exact->sections;
   for (int32_t r = 0; r < exact->n; r++) {

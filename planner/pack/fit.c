@@ -174,7 +174,7 @@ static void put(plim_fit *fit, int32_t b, int64_t place, int64_t *offset) {
 /* Place the boxes whose hint is free and ends below the limit. Only the tree reads hints. */
 static void put_hinted(plim_fit *fit, const int32_t *order, int64_t limit, int64_t *offset) {
   const plim_units *units = fit->units;
-  for (int32_t k = 0; k < units->n && !units->plain; k++) {
+  for (int32_t k = 0; k < units->n && !units->is_plain; k++) {
     int32_t b = order[k];
     int64_t hint = units->hint[b];
     if (offset[b] >= 0 || hint < 0 || hint > limit - units->size[b]) continue;
@@ -199,12 +199,14 @@ int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t 
   for (int32_t k = 0; k < units->n; k++) {
     int32_t b = order[k];
     if (offset[b] >= 0) continue;
-    if (plim_effort_over(units->ctx, fit->list ? fit->n_list : units->n / pack_tuning.fit.list_part) && may_stop)
+    if (plim_effort_over(units->ctx, fit->list ? fit->n_list : units->n / pack_tuning.fit.list_part) && may_stop) {
       return INT64_MAX;
+    }
     put(fit, b, fit->list ? find_in_list(fit, b, best_fit) : find_in_tree(fit, b, best_fit, offset), offset);
   }
-  for (int32_t b = 0; b < units->n; b++)
+  for (int32_t b = 0; b < units->n; b++) {
     packed_size = offset[b] + units->size[b] > packed_size ? offset[b] + units->size[b] : packed_size;
+  }
   return packed_size;
 }
 
@@ -264,8 +266,8 @@ done:
 
 static plim_status wants_list(const plim_units *units, int32_t *yes) {
   int64_t pairs;
-  *yes = units->plain && units->n <= pack_tuning.fit.list_boxes;
-  if (*yes || !units->plain) return PLIM_OK;
+  *yes = units->is_plain && units->n <= pack_tuning.fit.list_boxes;
+  if (*yes || !units->is_plain) return PLIM_OK;
   PLIM_TRY(count_pairs(units, &pairs));
   *yes = pairs > (int64_t)units->n * units->n / 2 / pack_tuning.fit.list_scan;
   return PLIM_OK;

@@ -112,8 +112,9 @@ static plim_span next_niche(const plim_niche *niche, int32_t s) {
   while (s < niche->m) {
     plim_span span = {s, s + 1};
     while (span.last < niche->m && niche->node.floor[span.last] == niche->node.floor[s] &&
-           niche->node.crossing[span.last - 1] > 0)
+           niche->node.crossing[span.last - 1] > 0) {
       span.last++;
+    }
     int lower_before = s > 0 && niche->node.crossing[s - 1] > 0 && niche->node.floor[s - 1] < niche->node.floor[s];
     int lower_after = span.last < niche->m && niche->node.crossing[span.last - 1] > 0 &&
                       niche->node.floor[span.last] < niche->node.floor[s];
@@ -196,14 +197,16 @@ static int list_options(plim_niche *niche, plim_niche_frame *frame, plim_span sp
     int32_t x = frame->waiting[i].box, at = n++;
     niche->rank[x] = niche->key[x] * (1 + pack_tuning.niche.fitting * count_fits(niche, span, b));
     if (niche->best.use_saved && niche->best.saved[x] == frame->floor) niche->rank[x] *= pack_tuning.niche.saved;
-    for (; at > 0 && niche->rank[frame->option[at - 1]] < niche->rank[x]; at--)
+    for (; at > 0 && niche->rank[frame->option[at - 1]] < niche->rank[x]; at--) {
       frame->option[at] = frame->option[at - 1];
+    }
     frame->option[at] = (int16_t)x;
   }
   frame->raised_floor = niche->node.slack[s] > 0 ? raise_floor(niche, frame, span, s) : WALL;
   if (frame->raised_floor != WALL && frame->raised_floor - frame->floor <= niche->node.slack[s] &&
-      plim_niche_can_rise(niche, s))
+      plim_niche_can_rise(niche, s)) {
     frame->option[n++] = RAISE;
+  }
   frame->n_options = n;
   frame->at = 0;
   return left_out || (niche->node.slack[s] > 0 && !plim_niche_can_rise(niche, s));
@@ -403,8 +406,9 @@ static plim_pack_outcome search_niches(plim_niche *niche, int64_t nodes, int64_t
       continue;
     }
     if (niche->nodes >= nodes || depth + 2 >= niche->depth_max) return PLIM_PACK_LIMIT;
-    if (niche->nodes % pack_tuning.niche.nodes_a_look == 0 && is_out_of_time(niche, deadline_ns))
+    if (niche->nodes % pack_tuning.niche.nodes_a_look == 0 && is_out_of_time(niche, deadline_ns)) {
       return PLIM_PACK_LIMIT;
+    }
     last = try_next(niche, frame, frame + 1, offset);
     if (last == OPEN) plim_niche_keep(niche, frame + 1, offset);
     depth++;

@@ -70,17 +70,20 @@ static int32_t next_reached(const int32_t *sum, int32_t n, int32_t slack, int32_
  * such offset; PLIM_NICHE_WALL: there is none. */
 static int32_t least_match(const plim_niche *niche, const plim_niche_frame *frame, int32_t s) {
   int32_t low = niche->node.span_low[s], sum[MAX_SUMS], sum_after[MAX_SUMS];
-  if (low - niche->node.floor[s] <= niche->node.slack[s] && low - niche->node.floor[s + 1] <= niche->node.slack[s + 1])
+  if (low - niche->node.floor[s] <= niche->node.slack[s] &&
+      low - niche->node.floor[s + 1] <= niche->node.slack[s + 1]) {
     return low;
+  }
   int32_t n = list_sums(niche, frame, niche->node.ending[s], niche->node.next_ending, sum);
   int32_t n_after = list_sums(niche, frame, niche->node.beginning[s], niche->node.next_beginning, sum_after);
   if (n == 0 || n_after == 0) return low;
   for (int changed = 1; changed && low < PLIM_NICHE_WALL;) {
     int32_t from = low, above = low - niche->node.floor[s];
     low = next_reached(sum, n, niche->node.slack[s], above);
-    if (low < PLIM_NICHE_WALL)
+    if (low < PLIM_NICHE_WALL) {
       low = next_reached(sum_after, n_after, niche->node.slack[s + 1],
                          low + niche->node.floor[s] - niche->node.floor[s + 1]);
+    }
     if (low < PLIM_NICHE_WALL) low += niche->node.floor[s + 1];
     changed = low != from;
   }

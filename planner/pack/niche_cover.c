@@ -29,8 +29,9 @@ static int fill_from_left(plim_niche *niche, const plim_niche_frame *frame, plim
   for (int32_t s = span.first; s < span.last; s++) {
     if (!niche->node.from_left[s]) continue;
     if (niche->node.slack[s] > 0) niche->node.from_left[s + 1] = 1;
-    for (int32_t i = niche->node.starting[s]; i >= 0; i = niche->node.next_starting[i])
+    for (int32_t i = niche->node.starting[s]; i >= 0; i = niche->node.next_starting[i]) {
       niche->node.from_left[end_of(niche, frame, i)] = 1;
+    }
   }
   return niche->node.from_left[span.last];
 }

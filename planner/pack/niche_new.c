@@ -10,7 +10,7 @@
 enum { DEPTH_FACTOR = 4 /* nodes of the stack for each box: floors rise between boxes */ };
 
 int plim_niche_can(const plim_units *units) {
-  int can = units->plain && units->n > 0 && units->n <= PLIM_NICHE_MAX;
+  int can = units->is_plain && units->n > 0 && units->n <= PLIM_NICHE_MAX;
   for (int32_t b = 0; b < units->n && can; b++) can = units->fixed[b] < 0;
   return can;
 }

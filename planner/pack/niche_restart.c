@@ -178,8 +178,9 @@ int plim_niche_prepare(plim_niche *niche, int32_t restart) {
   restart_trial trial = draw(restart, &random);
   plim_niche_frame *root = &niche->stack.frame[0];
   niche->policy = trial.policy;
-  for (int32_t s = 0; s < niche->m; s++)
+  for (int32_t s = 0; s < niche->m; s++) {
     niche->weight[s] = 1 + fmax(niche->weight[s] - 1, 0) * pack_tuning.niche.kept_weight;
+  }
   make_compounds(niche, &trial, &random);
   set_keys(niche, &trial, &random);
   niche->best.fewest = INT32_MAX;

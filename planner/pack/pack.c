@@ -192,7 +192,7 @@ static plim_status solve(pack_state *pack, int32_t effort) {
       pack->units.n >= (effort > 0 ? pack_tuning.pack.skyline_boxes : pack_tuning.pack.skyline_boxes_at_once) &&
       plim_skyline_can(&pack->units);
   try_family(pack, pack->goal);
-  if (!pack->units.plain) try_family(pack, -1);
+  if (!pack->units.is_plain) try_family(pack, -1);
   if (pack->packed_units == INT64_MAX) return pack_skyline(pack);
   if (pack->packed_units <= pack->goal || effort == 0) return PLIM_OK;
   if (plim_bottom_up_can(&pack->units)) {

@@ -43,8 +43,9 @@ static void chain_buffers(collector *list) {
 }
 
 static void name_storages(collector *list) {
-  for (int32_t v = list->graph->n_values; v-- > 0;)
+  for (int32_t v = list->graph->n_values; v-- > 0;) {
     list->name[list->graph->value[v].storage] = list->graph->value[v].name;
+  }
 }
 
 /* Names are free text, ids are fields of a row. */

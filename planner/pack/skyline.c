@@ -77,8 +77,9 @@ static int64_t highest(const plim_skyline *skyline, int32_t first, int32_t end) 
     if (low & 1) height = plim_integers_larger(height, skyline->any[low++]);
     if (high & 1) height = plim_integers_larger(height, skyline->any[--high]);
   }
-  for (; left > 0; left /= 2, right /= 2)
+  for (; left > 0; left /= 2, right /= 2) {
     height = plim_integers_larger(height, plim_integers_larger(skyline->whole[left], skyline->whole[right]));
+  }
   return height;
 }
 

@@ -46,7 +46,7 @@ static void report(const pack_solver *solver) {
                                                     .bound_percent = -1});
 }
 
-/* Make s->trial the best where it is smaller. */
+/* Make solver->trial the best where it is smaller. */
 static void keep(pack_solver *solver) {
   int64_t packed_bytes = 0;
   for (int32_t x = 0; x < solver->chosen.boxes.n; x++) {
@@ -232,8 +232,9 @@ static void follow_hints(pack_solver *solver) {
   }
   solver->found.packed_bytes = 0;
   for (int32_t x = 0; x < solver->chosen.boxes.n; x++) {
-    if (solver->best[x] + solver->chosen.box[x].bytes > solver->found.packed_bytes)
+    if (solver->best[x] + solver->chosen.box[x].bytes > solver->found.packed_bytes) {
       solver->found.packed_bytes = solver->best[x] + solver->chosen.box[x].bytes;
+    }
   }
 }
 
@@ -285,9 +286,11 @@ static plim_status pack_and_prove(pack_solver *solver) {
   report(solver);
   if (is_done(solver)) return PLIM_OK;
   if (plim_bottom_up_can(&solver->units)) PLIM_TRY(plim_bottom_up_new(&solver->units, &solver->bottom_up));
-  int32_t max_boxes = solver->units.windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX;
-  if (solver->chosen.boxes.n > max_boxes || solver->found.packed_bytes / solver->chosen.boxes.align >= PLIM_EXACT_UNITS)
+  int32_t max_boxes = solver->units.has_windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX;
+  if (solver->chosen.boxes.n > max_boxes ||
+      solver->found.packed_bytes / solver->chosen.boxes.align >= PLIM_EXACT_UNITS) {
     return pack_large(solver);
+  }
   if (plim_niche_can(&solver->units)) PLIM_TRY(plim_niche_new(&solver->units, &solver->niche));
   PLIM_TRY(plim_restarts_new(&solver->units, threads_of(solver), &solver->restarts));
   if (solver->options->capacity < INT64_MAX) {

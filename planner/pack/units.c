@@ -66,16 +66,16 @@ static plim_status convert(plim_units *units, int32_t x) {
   units->fixed[x] = box->fixed < 0 ? -1 : box->fixed / align;
   units->align[x] = own / plim_integers_gcd(own, align);
   units->hint[x] = hint >= 0 && hint % align == 0 && hint / align % units->align[x] == 0 ? hint / align : -1;
-  if (units->align[x] != 1 || units->hint[x] >= 0 || count_gaps(boxes, x) > 0) units->plain = 0;
+  if (units->align[x] != 1 || units->hint[x] >= 0 || count_gaps(boxes, x) > 0) units->is_plain = 0;
   for (int32_t g = 0; g < count_gaps(boxes, x); g++) {
     const plim_pack_gap *gap = &boxes->gap[boxes->gap_first[x] + g];
-    if (gap->low < gap->high) units->windows = 1;
+    if (gap->low < gap->high) units->has_windows = 1;
   }
   return PLIM_OK;
 }
 
 plim_status plim_units_make(plim_context *ctx, const plim_boxes *boxes, plim_units *out) {
-  plim_units units = {.ctx = ctx, .n = boxes->n, .boxes = boxes, .plain = 1};
+  plim_units units = {.ctx = ctx, .n = boxes->n, .boxes = boxes, .is_plain = 1};
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, units.n, sizeof *units.size, &units.size));
   PLIM_CHECK(plim_allocate(ctx, units.n, sizeof *units.fixed, &units.fixed));

@@ -14,14 +14,14 @@ typedef struct plim_units {
   plim_context *ctx;
   int32_t n;
   const plim_boxes *boxes;
-  int64_t *size;      /* [n] units, rounded up */
-  int64_t *fixed;     /* [n] the offset that the box must have; -1: any */
-  int64_t *align;     /* [n] alignment of the box, at least 1 */
-  int64_t *hint;      /* [n] preferred offset; -1: none */
-  int32_t plain;      /* 1: no gaps, no hints, no alignments of single boxes */
-  int32_t windows;    /* 1: some gap leaves a part of its box */
-  int64_t peak_units; /* largest sum of live boxes: no packing is smaller */
-  int64_t peak_time;  /* a command at which that many are alive */
+  int64_t *size;       /* [n] units, rounded up */
+  int64_t *fixed;      /* [n] the offset that the box must have; -1: any */
+  int64_t *align;      /* [n] alignment of the box, at least 1 */
+  int64_t *hint;       /* [n] preferred offset; -1: none */
+  int32_t is_plain;    /* 1: no gaps, no hints, no alignments of single boxes */
+  int32_t has_windows; /* 1: some gap leaves a part of its box */
+  int64_t peak_units;  /* largest sum of live boxes: no packing is smaller */
+  int64_t peak_time;   /* a command at which that many are alive */
 } plim_units;
 
 /* PLIM_EUSAGE for a box without buffer or bytes, or with a fixed offset that is no multiple. O(n log n). */

@@ -33,7 +33,7 @@ static double cost(plim_anneal *anneal, double max_cost, int64_t *peak) {
   plim_track_settle(track);
   *peak = plim_track_peak(track);
   if (*peak <= anneal->mover.limit) return sum;
-  if (anneal->strict) return INFINITY;
+  if (anneal->is_strict) return INFINITY;
   sum += anneal->weight * search_tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
   if (sum > max_cost) return sum;
   return sum + anneal->weight * search_tuning.anneal.area_cost * (double)plim_track_excess(track, anneal->mover.limit) /
@@ -71,8 +71,9 @@ static int64_t time_limit_of(const plim_anneal *anneal, double max_cost) {
 static int exceeds_runs(const plim_anneal *anneal) {
   const plim_track *track = anneal->mover.track;
   for (int32_t i = 0; i < track->n_journal && anneal->runs_an_op_limit > 0; i++) {
-    if (track->journal[i].kind == PLIM_CHANGE_INSERT && track->n_of[track->journal[i].op] > anneal->runs_an_op_limit)
+    if (track->journal[i].kind == PLIM_CHANGE_INSERT && track->n_of[track->journal[i].op] > anneal->runs_an_op_limit) {
       return 1;
+    }
   }
   return 0;
 }
@@ -104,7 +105,7 @@ static double progress(const plim_anneal *anneal, int64_t moves, int64_t begin_n
 static void adapt_weight(plim_anneal *anneal) {
   plim_track *track = anneal->mover.track;
   int64_t peak;
-  if (anneal->strict || anneal->pace <= 0) return;
+  if (anneal->is_strict || anneal->pace <= 0) return;
   plim_track_settle(track);
   const int32_t moves = search_tuning.anneal.check_moves;
   double change = moves * anneal->pace / (track->problem->n_ops + moves);

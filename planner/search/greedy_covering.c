@@ -219,8 +219,9 @@ static double loss_without(const plim_greedy_covering *covering, int32_t r) {
   }
   for (int32_t i = 0; i < planned->reads.n && loss > 0; i++) {
     int32_t item = planned->reads.at[i], producer = track->problem->item[item].producer;
-    if (producer < 0 || plim_track_end(track, item, plim_track_before(track, producer, track->run[r].slot)) != r)
+    if (producer < 0 || plim_track_end(track, item, plim_track_before(track, producer, track->run[r].slot)) != r) {
       continue;
+    }
     loss -= gain_between(covering, track->problem->item[item].bytes, covering->last[item], covering->at[r]);
   }
   return loss;
@@ -234,13 +235,15 @@ static int remove_repeat(plim_greedy_covering *covering, int32_t r) {
   if (loss_without(covering, r) >= worth) return 0;
   for (int32_t i = 0; i < planned->writes.n; i++) {
     int32_t item = planned->writes.at[i];
-    if (plim_track_end(track, item, r) != r)
+    if (plim_track_end(track, item, r) != r) {
       add_between(covering, track->problem->item[item].bytes, covering->last[item], covering->at[r]);
+    }
   }
   for (int32_t i = 0; i < planned->reads.n; i++) {
     int32_t item = planned->reads.at[i], producer = track->problem->item[item].producer;
-    if (producer < 0 || plim_track_end(track, item, plim_track_before(track, producer, track->run[r].slot)) != r)
+    if (producer < 0 || plim_track_end(track, item, plim_track_before(track, producer, track->run[r].slot)) != r) {
       continue;
+    }
     add_between(covering, -track->problem->item[item].bytes, covering->last[item], covering->at[r]);
   }
   plim_track_remove(track, r);

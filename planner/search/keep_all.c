@@ -40,8 +40,9 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
   anneal->mover.limit = peak - 1;
   anneal->stop = anneal->mover.limit < keep->bound_bytes;
   if (far || (!strong && keep->inc->problem->n_ops > PLIM_LONG_OPS)) return PLIM_OK;
-  if (strong)
+  if (strong) {
     keep->next_strong = anneal->done + search_tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
+  }
   PLIM_TRY(plim_incumbent_submit(keep->inc, &keep->schedule,
                                  strong ? search_tuning.keep_all.effort_strong : search_tuning.keep_all.effort_quick,
                                  NULL));

@@ -187,8 +187,9 @@ static int change_choice(plim_mover *mover) {
     return 1;
   }
   if (track->n_of[track->run[r].op] > search_tuning.moves.choice_runs) return 0;
-  for (int32_t i = track->first[track->run[r].op]; i >= 0; i = track->run[i].op_next)
+  for (int32_t i = track->first[track->run[r].op]; i >= 0; i = track->run[i].op_next) {
     plim_track_set_choice(track, i, choice);
+  }
   return 1;
 }
 

@@ -64,8 +64,10 @@ static int32_t place_after(plim_mover *mover, int32_t slot, int32_t next) {
 /* A random item that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
 static int draw_victim(plim_mover *mover, int32_t slot, int32_t *tries, plim_victim *victim) {
   for (; *tries < search_tuning.evict.tries; ++*tries) {
-    if (plim_move_alive_across(mover, plim_random_below(&mover->random, mover->track->problem->n_items), slot, victim))
+    if (plim_move_alive_across(mover, plim_random_below(&mover->random, mover->track->problem->n_items), slot,
+                               victim)) {
       return 1;
+    }
   }
   return 0;
 }
@@ -82,8 +84,9 @@ static int choose_victim(plim_mover *mover, int32_t slot, int32_t *tries, plim_v
   plim_victim other;
   if (!draw_victim(mover, slot, tries, victim)) return 0;
   if (!plim_random_percent(&mover->random, mover->compare_percent)) return 1;
-  if (draw_victim(mover, slot, tries, &other) && price(mover->track, &other) < price(mover->track, victim))
+  if (draw_victim(mover, slot, tries, &other) && price(mover->track, &other) < price(mover->track, victim)) {
     *victim = other;
+  }
   return 1;
 }
 

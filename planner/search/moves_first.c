@@ -12,8 +12,9 @@ int plim_move_first(plim_mover *mover) {
   plim_track *track = mover->track;
   int32_t op = plim_random_below(&mover->random, track->problem->n_ops), r = track->first[op], low, high, next;
   plim_track_window(track, r, &low, &high);
-  if (track->run[r].op_next >= 0 && track->run[track->run[r].op_next].slot < high)
+  if (track->run[r].op_next >= 0 && track->run[track->run[r].op_next].slot < high) {
     high = track->run[track->run[r].op_next].slot;
+  }
   if (plim_random_percent(&mover->random, search_tuning.first.near_percent)) {
     next = plim_move_neighbour(mover, r, search_tuning.first.near);
   } else {

@@ -212,8 +212,9 @@ static void branch(solver *search, int32_t k) {
 /* Remove the repeats of all gaps. */
 static void keep_all(const solver *search) {
   for (int32_t k = 0; k < search->neighbourhood->n; k++) {
-    if (search->neighbourhood->gap[k].repeat >= 0)
+    if (search->neighbourhood->gap[k].repeat >= 0) {
       plim_track_remove(search->track, search->neighbourhood->gap[k].repeat);
+    }
   }
 }
 

@@ -33,9 +33,9 @@ typedef struct portfolio {
   const plim_schedule *order; /* where the first annealing run starts */
   int32_t n;
   member *member;            /* [n] */
-  int32_t order_failed;      /* 1: runs no longer start from `order`, since one stayed above the limit */
+  int32_t has_order_failed;  /* 1: runs no longer start from `order`, since one stayed above the limit */
   plim_schedule lowest;      /* the schedule of fewest bytes of the min-memory search; empty: it has not run */
-  int32_t covered;           /* 1: covering has looked for a plan */
+  int32_t has_covered;       /* 1: covering has looked for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
   atomic_int halt;           /* 1: a searcher has met the bound */
   /* the annealing run that goes on */
@@ -107,7 +107,7 @@ static int is_long(const portfolio *p) {
  * limit), then the schedule of fewest bytes, then `order`. */
 static const plim_schedule *find_start(const portfolio *p, const member *m, const plim_annealing *annealing) {
   const plim_searcher *searcher = &m->searcher;
-  if (annealing->start == PLIM_START_ORDER && !p->order_failed) return p->order;
+  if (annealing->start == PLIM_START_ORDER && !p->has_order_failed) return p->order;
   if (m->inc->has_best) return &m->inc->best;
   if (searcher->candidate_ns > 0 || (is_long(p) && searcher->candidate.n > 0)) return &searcher->candidate;
   return p->lowest.n > 0 ? &p->lowest : p->order;
@@ -146,11 +146,12 @@ static int met_candidate(const portfolio *p) {
 static plim_status find_by_covering(portfolio *p) {
   plim_incumbent *inc = p->inc;
   plim_schedule schedule = {.ctx = inc->problem->ctx};
-  p->covered = 1;
+  p->has_covered = 1;
   plim_status status = plim_schedule_copy(&schedule, p->order);
-  if (status == PLIM_OK)
+  if (status == PLIM_OK) {
     status = plim_seed_covering(inc, inc->budget_bytes, search_tuning.portfolio.covering_rounds,
                                 plim_incumbent_deadline(inc, 100), &schedule);
+  }
   if (status == PLIM_OK) status = exchange(p);
   plim_schedule_free(&schedule);
   return status;
@@ -160,7 +161,7 @@ static plim_status find_by_covering(portfolio *p) {
  * covered before the first round. A brief search has no min-memory search. */
 static plim_status find_any(portfolio *p) {
   plim_incumbent *inc = p->inc, *min_memory = NULL;
-  if (!p->covered && !is_long(p)) PLIM_TRY(find_by_covering(p));
+  if (!p->has_covered && !is_long(p)) PLIM_TRY(find_by_covering(p));
   if (inc->has_best || inc->options->brief) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
   plim_child task = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
@@ -210,11 +211,11 @@ static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
     }
     percent_left -= annealing->percent;
     PLIM_TRY(anneal_members(p));
-    if (p->inc->has_best || p->order_failed || is_long(p) || met_candidate(p)) continue;
-    p->order_failed = 1;
+    if (p->inc->has_best || p->has_order_failed || is_long(p) || met_candidate(p)) continue;
+    p->has_order_failed = 1;
     PLIM_TRY(find_any(p));
   }
-  p->order_failed |= !p->inc->has_best;
+  p->has_order_failed |= !p->inc->has_best;
   while (!p->inc->has_best && plim_now_ns() < end_ns && may_try(p)) {
     PLIM_TRY(find_any(p));
     if (end_ns < INT64_MAX) break; /* the next round does so again */
@@ -267,7 +268,7 @@ static plim_status run_rounds(portfolio *p) {
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(p->inc);
        round++) {
     PLIM_TRY(run_round(p, moves / search_tuning.portfolio.rounds, end_ns));
-    p->order_failed |= is_long(p);
+    p->has_order_failed |= is_long(p);
   }
   if (wants_third_round(p)) PLIM_TRY(run_round(p, search_tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;

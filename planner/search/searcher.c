@@ -38,11 +38,13 @@ static plim_status try_current(plim_searcher *searcher, plim_anneal *anneal) {
   PLIM_TRY(plim_track_store(anneal->mover.track, &searcher->current));
   PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->current, search_tuning.searcher.effort_quick, &result));
   int fits = result.bytes <= searcher->inc->budget_bytes;
-  if (!fits)
+  if (!fits) {
     searcher->next_try =
         anneal->done + search_tuning.searcher.moves_between_packings * (int64_t)searcher->inc->problem->n_ops;
-  if (anneal->mover.track->time_ns == searcher->candidate_ns)
+  }
+  if (anneal->mover.track->time_ns == searcher->candidate_ns) {
     searcher->excess_bytes = result.bytes - searcher->inc->budget_bytes;
+  }
   anneal->stop = plim_incumbent_proved(searcher->inc);
   if (anneal->stop && searcher->halt) atomic_store(searcher->halt, 1);
   return PLIM_OK;
@@ -128,15 +130,16 @@ static plim_status set_up(plim_searcher *searcher, const plim_annealing *anneali
   PLIM_TRY(plim_track_make_room(&searcher->track, start->n));
   anneal->mover.track = searcher->track;
   set_shares(inc->problem, anneal, annealing);
-  anneal->strict = annealing->start == PLIM_START_BEST_WITHIN && inc->has_best;
+  anneal->is_strict = annealing->start == PLIM_START_BEST_WITHIN && inc->has_best;
   anneal->hot = annealing->hot * 100 / inc->problem->n_ops;
   anneal->cold = search_tuning.searcher.cold * 100 / inc->problem->n_ops;
   anneal->faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX;
   searcher->candidate_ns = searcher->excess_bytes = 0;
   searcher->next_try = anneal->done;
   plim_track_load(searcher->track, start);
-  if (anneal->strict && plim_track_peak(searcher->track) > anneal->mover.limit)
+  if (anneal->is_strict && plim_track_peak(searcher->track) > anneal->mover.limit) {
     anneal->mover.limit = plim_track_peak(searcher->track);
+  }
   return PLIM_OK;
 }
 
@@ -148,8 +151,9 @@ plim_status plim_searcher_anneal(plim_searcher *searcher, const plim_annealing *
   anneal->deadline_ns = deadline_ns;
   plim_status status = plim_anneal_run(anneal);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (searcher->candidate_ns == 0)
+  if (searcher->candidate_ns == 0) {
     PLIM_TRY(plim_track_store(searcher->track, &searcher->candidate)); /* above the limit */
+  }
   PLIM_TRY(pack_candidate(searcher, anneal->mover.limit));
   anneal->mover.limit = next_limit(searcher, anneal->mover.limit);
   return status;

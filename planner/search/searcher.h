@@ -26,7 +26,7 @@ struct plim_anneal {
   double weight;             /* of bytes above the limit, in the cost (anneal.c) */
   double pace;               /* share by which the weight adapts while each op is moved once; 0: it is constant */
   double time_weight;        /* of overhead in the cost: 1; less where few bytes are the objective */
-  int32_t strict;            /* 1: no schedule above the limit is accepted; the first one must be within it */
+  int32_t is_strict;         /* 1: no schedule above the limit is accepted; the first one must be within it */
   int64_t iterations;        /* moves of this annealing run */
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows the larger share used up */
   int32_t share[PLIM_MOVES]; /* probability of each kind of move, relative to their sum */

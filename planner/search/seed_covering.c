@@ -67,8 +67,9 @@ static void lower_limit(covering_search *search, int64_t area) {
 /* *diverged is 1 where the area grows again at a low rate. The track then gets the schedule of least area back, and the
  * round ends. */
 static plim_status stop_if_diverged(covering_search *search, int64_t area, int32_t *diverged) {
-  if (search->bulk_rate <= 0 || search->covering->rate > search_tuning.covering.near_bulk * search->bulk_rate)
+  if (search->bulk_rate <= 0 || search->covering->rate > search_tuning.covering.near_bulk * search->bulk_rate) {
     return PLIM_OK;
+  }
   *diverged = search->least_area < INT64_MAX && area > search->least_area &&
               area > search->begin_area / 100 * search_tuning.covering.diverged_percent;
   if (*diverged) plim_track_load(search->track, &search->least);
@@ -87,8 +88,9 @@ static plim_status next_walk(covering_search *search, int32_t *diverged) {
   plim_greedy_covering *covering = search->covering;
   int64_t area = plim_track_excess(search->track, search->goal);
   int few = covering->changes <= search->track->n_runs / search_tuning.covering.few_changes;
-  if (search->bulk_rate <= 0 && covering->excess <= search_tuning.covering.bulk_left * search->begin_excess)
+  if (search->bulk_rate <= 0 && covering->excess <= search_tuning.covering.bulk_left * search->begin_excess) {
     search->bulk_rate = covering->rate;
+  }
   PLIM_TRY(stop_if_diverged(search, area, diverged));
   lower_limit(search, area);
   covering->rate *= few ? search_tuning.covering.rate_factor * search_tuning.covering.rate_factor

@@ -52,8 +52,9 @@ void plim_model_term(plim_model *model, int32_t column, double value) {
 static double divisor(const plim_model *model) {
   double largest = 0;
   int exponent = 0;
-  for (int32_t e = model->row_first[model->n_rows]; e < model->n_entries; e++)
+  for (int32_t e = model->row_first[model->n_rows]; e < model->n_entries; e++) {
     largest = fmax(largest, fabs(model->value[e]));
+  }
   if (largest < max_entry) return 1;
   (void)frexp(largest, &exponent);
   return ldexp(1, exponent);

@@ -168,8 +168,9 @@ static int hear(listener *progress) {
     progress->place = m.place;
   } else {
     if (!progress->options->relax && m.solution.bound > progress->best.bound) progress->best.bound = m.solution.bound;
-    if (plim_solve_should_stop(progress->ctx, progress->options, m.solution.objective, m.solution.bound))
+    if (plim_solve_should_stop(progress->ctx, progress->options, m.solution.objective, m.solution.bound)) {
       progress->stopping = 1;
+    }
   }
   return 1;
 }
@@ -210,8 +211,9 @@ static int wait_for_it(listener *progress) {
 }
 
 static plim_status answer(listener *progress, int how, plim_solution *out, double *point) {
-  if (progress->ended && progress->share->status != PLIM_OK)
+  if (progress->ended && progress->share->status != PLIM_OK) {
     return plim_fail(progress->ctx, progress->share->status, "%s", progress->share->error);
+  }
   if (!progress->ended && !progress->killed) {
     char by[48] = "";
     if (how >= 0 && WIFSIGNALED(how)) (void)snprintf(by, sizeof by, ", by signal %d", WTERMSIG(how));

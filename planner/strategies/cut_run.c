@@ -10,10 +10,11 @@
 /* Effort of the cut model. An iteration of the options is as much work as a move of the search. */
 static int64_t strategy_work(const plim_plan_options *options) {
   const int64_t max_work = INT64_MAX / 4;
-  if (options->iterations > 0)
+  if (options->iterations > 0) {
     return options->iterations < max_work / strategies_tuning.cut.work_a_move
                ? options->iterations * strategies_tuning.cut.work_a_move
                : max_work;
+  }
   return options->time_limit_ns > 0 ? max_work : strategies_tuning.cut.work;
 }
 
@@ -22,8 +23,9 @@ static int64_t strategy_work(const plim_plan_options *options) {
 static plim_status refine(plim_incumbent *inc) {
   plim_incumbent *other = NULL;
   plim_child task = {.time_limit_ns = plim_incumbent_left_ns(inc)};
-  if (inc->options->iterations <= 0 && task.time_limit_ns <= 0)
+  if (inc->options->iterations <= 0 && task.time_limit_ns <= 0) {
     task.iterations = strategies_tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
+  }
   PLIM_TRY(plim_incumbent_child(inc, &task, &other));
   plim_incumbent_share_front(other, inc->front);
   plim_status status = plim_incumbent_adopt(other, inc);

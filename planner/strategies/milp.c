@@ -28,8 +28,9 @@ static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, cons
     plans->excess_bytes = plans->stages->peak_bytes - plans->limit_bytes;
     PLIM_TRY(plim_stage_plans_submit(plans));
   }
-  if (s.end == PLIM_SOLVE_INFEASIBLE && plans->has_best)
+  if (s.end == PLIM_SOLVE_INFEASIBLE && plans->has_best) {
     s.bound = repeats(plans, plans->best); /* nothing is below the cutoff */
+  }
   if (first) plim_stage_plans_bound(plans, model, s.bound);
   return plim_context_cancelled(plans->dag->ctx) ? plim_fail(plans->dag->ctx, PLIM_ECANCEL, "planning was cancelled")
                                                  : PLIM_OK;

@@ -109,7 +109,7 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
   *found = s.found;
   if (s.found) submitted = submit(run, &s.best, strategies_tuning.moccasin.effort, bytes);
   if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &s.best);
-  if (submitted == PLIM_OK && s.exhausted && run->dag->exact && limit >= inc->budget_bytes) {
+  if (submitted == PLIM_OK && s.is_exhausted && run->dag->is_exact && limit >= inc->budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */
     plim_incumbent_raise_bound(inc, s.faster_than_ns);
   }
@@ -157,8 +157,9 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   if (status == PLIM_OK) status = seed(&run, plim_search_run);
   if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&run);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
-  if (status == PLIM_OK && !inc->has_best && !plim_incumbent_decided(inc) && !over)
+  if (status == PLIM_OK && !inc->has_best && !plim_incumbent_decided(inc) && !over) {
     status = plim_strategy_any(inc, plim_moccasin_min_memory_run);
+  }
   close_search(&run);
   return status;
 }

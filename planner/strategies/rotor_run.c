@@ -65,8 +65,8 @@ static plim_status submit(rotor_run *run, int32_t units) {
   plim_context *ctx = run->inc->problem->ctx;
   int64_t max_runs = strategies_tuning.rotor.runs_an_op * (int64_t)run->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
-  for (run->runner.linger = 0; run->runner.linger < 2 && !plim_incumbent_is_out_of_time(run->inc);
-       run->runner.linger++) {
+  for (run->runner.may_linger = 0; run->runner.may_linger < 2 && !plim_incumbent_is_out_of_time(run->inc);
+       run->runner.may_linger++) {
     plim_stage_begin(&run->runner, max_runs < INT32_MAX ? (int32_t)max_runs : INT32_MAX);
     plim_status status = follow_choices(run, 0, run->stages->n - 1, units);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
@@ -82,8 +82,9 @@ static plim_status submit(rotor_run *run, int32_t units) {
 /* Number of memory sizes at which the recurrence's time changes. */
 static int32_t count_changes(const plim_rotor *rotor) {
   int32_t last = rotor->chain->n - 1, changes = plim_rotor_time(rotor, 0, last, 0) < INT64_MAX;
-  for (int32_t k = 1; k <= rotor->n_units; k++)
+  for (int32_t k = 1; k <= rotor->n_units; k++) {
     changes += plim_rotor_time(rotor, 0, last, k) != plim_rotor_time(rotor, 0, last, k - 1);
+  }
   return changes;
 }
 

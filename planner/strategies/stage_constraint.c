@@ -60,7 +60,7 @@ plim_status plim_stage_plans_search(plim_stage_plans *plans) {
   status = plim_staged_search_run(&s, &start);
   if (s.found) submitted = submit_repeats(plans, &s.best);
   if (status == PLIM_OK) status = submitted;
-  if (s.exhausted && s.copies == plans->dag->n && plans->dag->exact && plans->limit_bytes >= inc->budget_bytes) {
+  if (s.is_exhausted && s.copies == plans->dag->n && plans->dag->is_exact && plans->limit_bytes >= inc->budget_bytes) {
     plim_incumbent_raise_bound(inc, s.faster_than_ns);
   }
 done:

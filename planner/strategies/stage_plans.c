@@ -35,8 +35,9 @@ static plim_status submit(plim_stage_plans *plans) {
   PLIM_TRY(plim_dag_schedule(plans->dag, stages->n_positions, stages->node, &plans->schedule));
   PLIM_TRY(plim_incumbent_submit(plans->inc, &plans->schedule, strategies_tuning.stages.effort, &result));
   plans->excess_bytes = result.bytes - plans->inc->budget_bytes;
-  if (stages->peak_bytes > plans->limit_bytes || (plans->has_best && stages->time_ns >= plans->best->time_ns))
+  if (stages->peak_bytes > plans->limit_bytes || (plans->has_best && stages->time_ns >= plans->best->time_ns)) {
     return PLIM_OK;
+  }
   memcpy(plans->best->keep, stages->keep, (size_t)stages->n * (size_t)stages->n);
   plans->has_best = 1;
   return plim_stage_schedule_derive(plans->best);
@@ -167,7 +168,7 @@ static int on_progress(void *user, double objective, double bound) {
     const int64_t found = plim_integers_add_capped(w->plans->dag->time_ns, repeats_ns);
     if (found < best) best = found;
   }
-  if (w->plans->dag->exact && bound > 0 && bound < strategies_tuning.stages.infinite) {
+  if (w->plans->dag->is_exact && bound > 0 && bound < strategies_tuning.stages.infinite) {
     int64_t raised = plim_stage_model_bound(w->model, bound);
     if (raised > proven) proven = raised < best ? raised : best;
   }
@@ -207,7 +208,7 @@ plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
 }
 
 void plim_stage_plans_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound) {
-  if (!plans->dag->exact || !(bound > 0)) return;
+  if (!plans->dag->is_exact || !(bound > 0)) return;
   int64_t proven = plim_stage_model_bound(model, bound);
   if (plans->inc->has_best && proven > plans->inc->best_ns) proven = plans->inc->best_ns;
   plim_incumbent_raise_bound(plans->inc, proven);

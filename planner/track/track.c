@@ -1,4 +1,7 @@
 /* Changing a schedule, with a journal: a run enters the sequence or leaves it, and the lifetimes follow.
+ *
+ * The journal has each change as it was made. Undoing takes the last one back first, so that the run ids and the order
+ * of the sequence are exactly those of before: insert 7, remove 3 is undone by insert 3, remove 7.
  * Source: FastSA, NeurIPS 2023 (add and remove with sorted runs per op), extended to step graphs. */
 #include "planner/track/track_internal.h"
 
@@ -72,13 +75,15 @@ plim_status plim_track_make_room(plim_track **track, int32_t runs) {
 
 /* ---- one run ---- */
 
-static void add_workspace(plim_track *track, int32_t r, int sign) {
+/* Add (sign 1) or take away (sign -1) what the variant of a run takes: its time, and its workspace while it runs. */
+static void add_variant(plim_track *track, int32_t r, int sign) {
   const plim_choice *choice = &track->problem->op[track->run[r].op].choice[track->run[r].choice];
   track->time_ns += sign * choice->time_ns;
   int64_t bytes = sign * choice->workspace_bytes;
   if (bytes != 0) plim_memory_profile_add(track->memory_profile, track->run[r].slot, bytes, bytes);
 }
 
+/* Let a run enter the sequence in a free slot before run `next`; the lifetimes around it follow. Returns its id. */
 static int32_t insert_at(plim_track *track, int32_t slot, int32_t op, int32_t choice, int32_t next) {
   int32_t r = track->free_run[--track->n_free];
   plim_track_run *run = &track->run[r];
@@ -88,7 +93,7 @@ static int32_t insert_at(plim_track *track, int32_t slot, int32_t op, int32_t ch
   plim_track_enter(track, r, slot, next);
   plim_track_add_reads(track, r);
   plim_track_add_writes(track, r);
-  add_workspace(track, r, 1);
+  add_variant(track, r, 1);
   plim_track_touch(track, r);
   if (track->head == r) plim_track_touch(track, old_head);
   plim_track_settle_touched(track);
@@ -99,10 +104,11 @@ static int32_t insert(plim_track *track, int32_t op, int32_t choice, int32_t nex
   return insert_at(track, plim_track_free_slot(track, next), op, choice, next);
 }
 
+/* The reverse of insert_at. */
 static void remove_run(plim_track *track, int32_t r) {
   plim_track_remove_reads(track, r);
   plim_track_remove_writes(track, r);
-  add_workspace(track, r, -1);
+  add_variant(track, r, -1);
   if (track->head == r) plim_track_touch(track, track->run[r].next);
   plim_track_leave(track, r);
   plim_track_settle_touched(track);
@@ -137,9 +143,9 @@ void plim_track_remove(plim_track *track, int32_t run) {
 }
 
 static void change_choice(plim_track *track, int32_t run, int32_t choice) {
-  add_workspace(track, run, -1);
+  add_variant(track, run, -1);
   track->run[run].choice = choice;
-  add_workspace(track, run, 1);
+  add_variant(track, run, 1);
 }
 
 void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice) {

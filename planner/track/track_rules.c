@@ -35,8 +35,9 @@ void plim_track_window(const plim_track *track, int32_t run, int32_t *low, int32
   }
   if (!track->problem->fixed_order) return;
   if (op > 0 && track->run[track->first[op - 1]].slot > *low) *low = track->run[track->first[op - 1]].slot;
-  if (op + 1 < track->problem->n_ops && track->run[track->first[op + 1]].slot < *high)
+  if (op + 1 < track->problem->n_ops && track->run[track->first[op + 1]].slot < *high) {
     *high = track->run[track->first[op + 1]].slot;
+  }
 }
 
 int plim_track_may_remove(const plim_track *track, int32_t run) {

@@ -63,7 +63,7 @@ static plim_status submit(plim_incumbent *inc, plim_stage_runner *r, int32_t slo
     return plim_fail(inc->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
   if (plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
-  r->linger = linger;
+  r->may_linger = linger;
   plim_stage_begin(r, most < INT32_MAX ? (int32_t)most : INT32_MAX);
   plim_status status = reverse(r, 0, r->stages->n, slots);
   if (status == PLIM_ENOFIT) return PLIM_OK; /* too many runs */

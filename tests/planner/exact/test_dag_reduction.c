@@ -39,7 +39,7 @@ Test(dag_reduction, a_published_graph_passes_unchanged) {
   plim_dag *dag = NULL;
   int32_t node;
   cr_assert_eq(make_stages(&c, &problem, &dag), PLIM_OK, "%s", plim_context_error(c.ctx));
-  cr_assert(dag->exact && dag->n == 6 && dag->n_inputs == 0 && dag->n_edges == 6 && dag->base_bytes == 0);
+  cr_assert(dag->is_exact && dag->n == 6 && dag->n_inputs == 0 && dag->n_edges == 6 && dag->base_bytes == 0);
   cr_assert(dag->bytes_unit == 4 && dag->time_unit == 15 && dag->time_ns == 165);
   cr_assert(dag->node[5].preds.n == 2 && dag->node[5].preds.at[0] == 3 && dag->node[5].preds.at[1] == 4);
   cr_assert(dag->node[0].succs.n == 2 && dag->node[0].succs.at[0] == 1 && dag->node[0].succs.at[1] == 2);
@@ -119,8 +119,8 @@ Test(dag_reduction, stage_schedules_are_valid_and_need_no_more_bytes_than_the_re
     int64_t peak = published_peak(dag, n, sequence);
     cr_assert_leq(timeline->peak_bytes, peak, "seed %llu", (unsigned long long)seed);
     cr_assert_leq(plim_dag_least_peak(dag, NULL), peak);
-    if (dag->exact) cr_assert_eq(timeline->peak_bytes, peak, "seed %llu", (unsigned long long)seed);
-    exact += dag->exact;
+    if (dag->is_exact) cr_assert_eq(timeline->peak_bytes, peak, "seed %llu", (unsigned long long)seed);
+    exact += dag->is_exact;
     lower += timeline->peak_bytes < peak;
     plim_schedule_free(&schedule);
     plim_timeline_free(timeline);
@@ -148,7 +148,7 @@ Test(dag_reduction, the_choice_is_the_fastest_that_fits_beside_its_operands) {
   cr_assert_eq(plim_problem_make(c.ctx, c.graph, c.profile, &c.options, PLIM_CLASS_STAGES, &problem), PLIM_OK);
   /* op 5 has 16 bytes of operands */
   cr_assert_eq(plim_dag_make(problem, 116, &dag), PLIM_OK);
-  cr_assert(!dag->exact && dag->node[5].time_ns == 50 && dag->node[5].workspace_bytes == 100);
+  cr_assert(!dag->is_exact && dag->node[5].time_ns == 50 && dag->node[5].workspace_bytes == 100);
   plim_dag_free(dag);
   cr_assert_eq(plim_dag_make(problem, 115, &dag), PLIM_OK);
   cr_assert(dag->node[5].time_ns == 100 && dag->node[5].workspace_bytes == 0);

@@ -95,8 +95,8 @@ static plim_status propagate(plim_lazy_clauses *l, const puzzle *p) {
   do {
     PLIM_TRY(plim_lazy_clauses_propagate(l));
     before = l->n_trail;
-    for (int32_t i = 0; i < p->n && !l->failed; i++) PLIM_TRY(apply(l, &p->rule[i]));
-  } while (!l->failed && l->n_trail > before);
+    for (int32_t i = 0; i < p->n && !l->has_failed; i++) PLIM_TRY(apply(l, &p->rule[i]));
+  } while (!l->has_failed && l->n_trail > before);
   return PLIM_OK;
 }
 
@@ -119,14 +119,14 @@ static plim_status solve(plim_lazy_clauses *l, const puzzle *p, uint64_t seed, i
   *found = 0;
   while (*found == 0) {
     PLIM_TRY(propagate(l, p));
-    if (l->failed) {
+    if (l->has_failed) {
       PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
       if (refuted) *found = -1;
       ++*conflicts;
       if (refuted || *conflicts % 7 != 0) continue;
       plim_lazy_clauses_back(l, 0);
       PLIM_TRY(plim_lazy_clauses_propagate(l));
-      if (!l->failed) PLIM_TRY(plim_lazy_clauses_forget(l, 3 + *conflicts / 7));
+      if (!l->has_failed) PLIM_TRY(plim_lazy_clauses_forget(l, 3 + *conflicts / 7));
     } else if (decide(l, &random, &b)) {
       PLIM_TRY(plim_lazy_clauses_open(l));
       PLIM_TRY(plim_lazy_clauses_decide(l, b));

@@ -144,7 +144,7 @@ static int64_t by_search(const plim_dag *dag, int32_t copies, int64_t budget) {
                           .seed = 1,
                           .best = {.ctx = ctx}};
   cr_assert_eq(plim_staged_search_run(&s, NULL), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert(s.exhausted);
+  cr_assert(s.is_exhausted);
   plim_repeats_free(&s.best);
   return s.found ? s.best_ns : INT64_MAX;
 }

@@ -1,5 +1,5 @@
-/* planner/strategies/strategy_front.c and strategy_run.c: planning through plan fronts on disk. Budgets swept up never get
- * slower, separate calls agree, smallest budgets and ranges of budgets read the same plan front, and a file that is
+/* planner/strategies/strategy_front.c and strategy_run.c: planning through plan fronts on disk. Budgets swept up never
+ * get slower, separate calls agree, smallest budgets and ranges of budgets read the same plan front, and a file that is
  * wrong does no harm. */
 #include "planner/strategies/strategy.h"
 
@@ -226,17 +226,17 @@ Test(warm_start, sweep_in_steps_of_a_thousandth_never_rises) {
   }
 }
 
-static void open_curve(const planner_case *c, plim_front_file *file, plim_front *front) {
-  const plim_strategy *strategy = NULL;
-  cr_assert_eq(plim_strategy_find(c->ctx, "search", &strategy), PLIM_OK);
-  cr_assert_eq(plim_strategy_front(c->problem, &c->options, strategy, file, front), PLIM_OK);
+static void open_front(const planner_case *c, plim_front_file *file, plim_front *front) {
+  plim_strategy_task task = {.problem = c->problem, .options = &c->options};
+  cr_assert_eq(plim_strategy_find(c->ctx, "search", &task.strategy), PLIM_OK);
+  cr_assert_eq(plim_strategy_front(&task, file, front), PLIM_OK);
 }
 
 /* The only file of the folder of plan fronts. */
 static plim_front_file file_of(const planner_case *c) {
   plim_front front = {.ctx = c->ctx};
   plim_front_file file;
-  open_curve(c, &file, &front);
+  open_front(c, &file, &front);
   plim_front_free(&front);
   return file;
 }
@@ -246,7 +246,7 @@ typedef void edit_front(plim_front *front);
 static void edit_file(const planner_case *c, edit_front *edit) {
   plim_front front = {.ctx = c->ctx};
   plim_front_file file;
-  open_curve(c, &file, &front);
+  open_front(c, &file, &front);
   cr_assert_gt(front.n, 0);
   cr_assert_gt(front.n_tries, 0);
   const int32_t n = front.n;
