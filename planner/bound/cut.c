@@ -13,15 +13,15 @@
 #include "runtime/base/effort.h"
 
 /* A model, its solver, and a flow for walks. */
-typedef struct cutter {
+typedef struct cut_tools {
   plim_cut_model *model;
   plim_cut_solver *solver;
   plim_cut_flow *flow;
-} cutter;
+} cut_tools;
 
 struct plim_bound_cache {
   const plim_problem *problem;
-  cutter own, order; /* of the problem's class; of program order, where that is another */
+  cut_tools own, order; /* of the problem's class; of program order, where that is another */
 };
 
 plim_status plim_bound_cache_new(const plim_problem *p, plim_bound_cache **out) {
@@ -30,70 +30,71 @@ plim_status plim_bound_cache_new(const plim_problem *p, plim_bound_cache **out) 
   return PLIM_OK;
 }
 
-static void cutter_free(cutter *c) {
-  plim_cut_flow_free(c->flow);
-  plim_cut_solver_free(c->solver);
-  plim_cut_model_free(c->model);
-  *c = (cutter){0};
+static void free_tools(cut_tools *tools) {
+  plim_cut_flow_free(tools->flow);
+  plim_cut_solver_free(tools->solver);
+  plim_cut_model_free(tools->model);
+  *tools = (cut_tools){0};
 }
 
 /* Make all three, or nothing: where the effort ends before, the next budget makes the model anew. */
-static plim_status cutter_make(const plim_problem *p, int32_t fixed, cutter *out) {
+static plim_status make_tools(const plim_problem *p, int32_t fixed, cut_tools *out) {
   plim_status status;
   if (out->flow) return PLIM_OK;
   PLIM_CHECK(plim_cut_model_make(p, fixed, &out->model));
   PLIM_CHECK(plim_cut_solver_new(out->model, &out->solver));
   PLIM_CHECK(plim_cut_flow_new(out->model, &out->flow));
 done:
-  if (status != PLIM_OK) cutter_free(out);
+  if (status != PLIM_OK) free_tools(out);
   return status;
 }
 
 void plim_bound_cache_free(plim_bound_cache *bound_cache) {
   if (!bound_cache) return;
-  cutter_free(&bound_cache->own);
-  cutter_free(&bound_cache->order);
+  free_tools(&bound_cache->own);
+  free_tools(&bound_cache->order);
   plim_release(bound_cache->problem->ctx, bound_cache, 1, sizeof *bound_cache);
 }
 
 /* The effort left. */
-typedef struct effort {
+typedef struct effort_left {
   int64_t work;        /* as in plim_cut_limits */
   int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
-} effort;
+} effort_left;
 
 /* Half of the effort, so that the other half is left for what follows. */
-static effort half_of(const effort *e) {
-  effort half = {e->work / 2, e->deadline_ns};
-  if (e->deadline_ns < INT64_MAX) {
+static effort_left half_of(const effort_left *effort) {
+  effort_left half = {effort->work / 2, effort->deadline_ns};
+  if (effort->deadline_ns < INT64_MAX) {
     int64_t now = plim_now_ns();
-    half.deadline_ns = now + (e->deadline_ns - now) / 2;
+    half.deadline_ns = now + (effort->deadline_ns - now) / 2;
   }
   return half;
 }
 
-static plim_cut_limits limits_of(const plim_incumbent *inc, const effort *e) {
+static plim_cut_limits limits_of(const plim_incumbent *inc, const effort_left *effort) {
   return (plim_cut_limits){
-      .work = e->work, .deadline_ns = e->deadline_ns, .enough_ns = inc->has_best ? inc->best_ns : INT64_MAX};
+      .work = effort->work, .deadline_ns = effort->deadline_ns, .enough_ns = inc->has_best ? inc->best_ns : INT64_MAX};
 }
 
 /* Raise the bound, to enough_ns at most. */
-static plim_status raise_bound_to(plim_incumbent *inc, const cutter *c, const effort *e, int64_t enough_ns) {
-  plim_cut_limits limits = limits_of(inc, e);
+static plim_status raise_bound_to(plim_incumbent *inc, const cut_tools *tools, const effort_left *effort,
+                                  int64_t enough_ns) {
+  plim_cut_limits limits = limits_of(inc, effort);
   plim_cut_answer answer;
   limits.is_bound_only = 1;
   limits.enough_ns = enough_ns;
-  PLIM_TRY(plim_cut_solve(c->solver, inc->budget_bytes, &limits, &answer));
+  PLIM_TRY(plim_cut_solve(tools->solver, inc->budget_bytes, &limits, &answer));
   plim_incumbent_raise_bound(inc, answer.bound_ns);
   return PLIM_OK;
 }
 
-static plim_status raise_bound(plim_incumbent *inc, const cutter *c, const effort *e) {
-  return raise_bound_to(inc, c, e, inc->has_best ? inc->best_ns : INT64_MAX);
+static plim_status raise_bound(plim_incumbent *inc, const cut_tools *tools, const effort_left *effort) {
+  return raise_bound_to(inc, tools, effort, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
 /* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
-static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, plim_schedule *seed) {
+static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, effort_left left, plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
@@ -101,14 +102,14 @@ static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, pl
   int64_t target = inc->budget_bytes, fastest = INT64_MAX;
   int tries = p->n_ops > PLIM_LONG_OPS ? bound_tuning.cut.tries_long : bound_tuning.cut.tries;
   for (int i = 0; i < tries && !plim_incumbent_decided(inc); i++) {
-    effort half = half_of(&left);
+    effort_left half = half_of(&left);
     plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
     plim_submit_result result;
-    int64_t before = plim_cut_solver_work(c->solver);
-    PLIM_CHECK(plim_cut_solve(c->solver, target, &limits, &answer));
-    left.work -= plim_cut_solver_work(c->solver) - before;
+    int64_t before = plim_cut_solver_work(tools->solver);
+    PLIM_CHECK(plim_cut_solve(tools->solver, target, &limits, &answer));
+    left.work -= plim_cut_solver_work(tools->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
-    PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
+    PLIM_CHECK(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
     PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.effort, &result));
     int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
@@ -121,16 +122,16 @@ done:
   return status;
 }
 
-static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *bound_cache, const effort *e,
+static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *bound_cache, const effort_left *effort,
                                      plim_schedule *seed) {
   const plim_problem *p = inc->problem;
-  effort half = half_of(e);
-  cutter *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
-  PLIM_TRY(cutter_make(p, p->fixed_order, &bound_cache->own));
+  effort_left half = half_of(effort);
+  cut_tools *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
+  PLIM_TRY(make_tools(p, p->fixed_order, &bound_cache->own));
   PLIM_TRY(raise_bound(inc, &bound_cache->own, &half));
   if (plim_incumbent_decided(inc)) return PLIM_OK;
-  PLIM_TRY(cutter_make(p, 1, order));
-  return suggest(inc, order, (effort){half.work, e->deadline_ns}, seed);
+  PLIM_TRY(make_tools(p, 1, order));
+  return suggest(inc, order, (effort_left){half.work, effort->deadline_ns}, seed);
 }
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
@@ -140,36 +141,37 @@ int64_t plim_cut_search_work(const plim_incumbent *inc) {
   return inc->options->brief ? work / 100 * bound_tuning.cut.brief_percent : work;
 }
 
-static plim_status prove(plim_incumbent *inc, const effort *e, int64_t target_ns) {
+static plim_status prove(plim_incumbent *inc, const effort_left *effort, int64_t target_ns) {
   plim_bound_cache *own = NULL, *bound_cache = inc->bound_cache;
   if (!bound_cache) {
     PLIM_TRY(plim_bound_cache_new(inc->problem, &own));
     bound_cache = own;
   }
-  plim_status status = cutter_make(inc->problem, inc->problem->fixed_order, &bound_cache->own);
-  if (status == PLIM_OK) status = raise_bound_to(inc, &bound_cache->own, e, target_ns);
+  plim_status status = make_tools(inc->problem, inc->problem->fixed_order, &bound_cache->own);
+  if (status == PLIM_OK) status = raise_bound_to(inc, &bound_cache->own, effort, target_ns);
   plim_bound_cache_free(own);
   return status;
 }
 
 plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
-  const effort e = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
-  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &e, target_ns);
+  const effort_left effort = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &effort, target_ns);
 }
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
-  const effort e = {bound_tuning.cut.bound_work, INT64_MAX};
-  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &e, inc->has_best ? inc->best_ns : INT64_MAX);
+  const effort_left effort = {bound_tuning.cut.bound_work, INT64_MAX};
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK
+                                                : prove(inc, &effort, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
 plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_bound_cache *bound_cache = NULL;
-  effort e = {work, deadline_ns};
+  effort_left effort = {work, deadline_ns};
   plim_incumbent_note_bounded(inc);
   if (inc->problem->n_ops > PLIM_CUT_MAX_OPS) return PLIM_OK;
   if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
-  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &e, seed);
+  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &effort, seed);
   plim_bound_cache_free(bound_cache);
   return plim_effort_end(inc->problem->ctx, outer_ns, status);
 }

@@ -3,7 +3,7 @@
  * Where a point of the linear program violates a cut, a flow gives a row. The open node of least bound is next, and is
  * followed down to a solution. Every bound that closes a node is a certificate in integers. Costs are divided by their
  * greatest common divisor, so that a bound rounds up to the next possible time. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_solver_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Nodes of branch and cut: bounds a node by the linear program with more rows, and branches on the column with the
  * largest expected gain (pseudo costs). Only a certificate in integers closes a node. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_solver_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Separation: which cuts does a point violate? A point of the linear program goes in, rows that it violates come out.
  * Each cut is asked by a flow (flow.c). The cuts that are violated by the largest share of their excess give rows. Cuts
  * that the last points satisfied are asked seldom. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_solver_internal.h"
 
 #include <stdlib.h>
 

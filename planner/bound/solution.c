@@ -1,7 +1,7 @@
 /* Solutions by a greedy method: a cut that does not fit gets the column of its row with the largest weight for its
  * cost. Then columns are removed again, the costliest first, as long as every cut fits. Only cuts of the column's
  * segment have to be looked at for that. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_solver_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The tree of branch and cut: an array of nodes, and a binary heap of the open ones by bound. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_solver_internal.h"
 
 #include "runtime/base/array.h"
 

@@ -21,7 +21,7 @@ static int64_t state_units(const plim_rotor *rotor, int32_t i, int32_t k) {
   return units_of(rotor, rotor->chain->state_bytes[(int64_t)i * rotor->chain->n + k]);
 }
 
-/* Slots that stages i to j, i < j, need to run forward. */
+/* Units that stages i to j, i < j, need to run forward. */
 static int64_t least_units(const plim_rotor *rotor, int32_t i, int32_t j) {
   const plim_rotor_stage *stage = rotor->chain->stage;
   int64_t most = units_of(rotor, stage[i].forward_bytes);
@@ -32,7 +32,7 @@ static int64_t least_units(const plim_rotor *rotor, int32_t i, int32_t j) {
   return most + units_of(rotor, stage[j].handed_bytes);
 }
 
-/* Slots that an option of a stage needs, when the stages up to j are done with it. */
+/* Units that an option of a stage needs, when the stages up to j are done with it. */
 static int64_t option_units(const plim_rotor *rotor, int32_t j, const plim_rotor_option *o) {
   int64_t forward = units_of(rotor, o->forward_bytes) + units_of(rotor, rotor->chain->stage[j].handed_bytes);
   int64_t back = units_of(rotor, o->back_bytes), held = units_of(rotor, o->held_bytes);

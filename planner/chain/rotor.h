@@ -14,7 +14,12 @@
  *   back   i = j: run the stage's tail from state i alone
  *   leave  advance to a state k, hold it, do k .. j, release it, do i .. k - 1
  *   tape   run stage i and hold what one of its options says, do i + 1 .. j, run the stage's tail.
- * The optimum among plans that never evict a state before its use. It is no lower bound for other plans. */
+ * The optimum among plans that never evict a state before its use. It is no lower bound for other plans.
+ *
+ * Example: stages 0 and 1 take 1 ns forward and 1 ns back, and hold nothing but their states, one unit each.
+ *   tape stage 0   state 1 is held beside state 0: forward 0, forward 1, back 1, back 0: 4 ns
+ *   leave to 1     forward 0 without its tape, hold state 1, do stage 1, release it; then stage 0 once more: 5 ns
+ * `tape` needs room for what stage 0 holds while stage 1 is at work, `leave` only for state 1. */
 
 enum { PLIM_ROTOR_OPTIONS = 6 };
 

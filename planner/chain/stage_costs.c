@@ -12,7 +12,7 @@
  * first plans of search. */
 enum { QUARTERS = 4 };
 
-typedef struct meter {
+typedef struct stage_meter {
   plim_stage_costs *costs;
   const plim_stages *stages;
   const plim_problem *problem;
@@ -20,124 +20,125 @@ typedef struct meter {
   plim_schedule schedule;
   uint8_t *alive; /* [n_items] */
   int32_t stage;
-} meter;
+} stage_meter;
 
 /* Does the item count in this stage's figures? What it makes, and what the tail or later stages hand to its tail. */
-static int counts(const meter *m, int32_t item) {
-  int32_t made = m->stages->made[item];
-  if (made < 0) return m->problem->item[item].producer >= 0;
-  return made == m->stage || (made > m->stage && m->stages->read[item] == made);
+static int counts(const stage_meter *meter, int32_t item) {
+  int32_t made = meter->stages->made[item];
+  if (made < 0) return meter->problem->item[item].producer >= 0;
+  return made == meter->stage || (made > meter->stage && meter->stages->read[item] == made);
 }
 
 /* Is the item handed on after the tail's part of stage i? */
-static int is_handed_on(const meter *m, int32_t item, int32_t i) {
-  const plim_item *it = &m->problem->item[item];
-  if (m->stages->made[item] >= 0) return plim_stages_is_handed_on(m->stages, item, i);
-  if (it->producer < 0 || it->producer >= m->stages->tail[i]) return 0;
-  return it->is_output || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= m->stages->tail[i]);
+static int is_handed_on(const stage_meter *meter, int32_t item, int32_t i) {
+  const plim_item *it = &meter->problem->item[item];
+  if (meter->stages->made[item] >= 0) return plim_stages_is_handed_on(meter->stages, item, i);
+  if (it->producer < 0 || it->producer >= meter->stages->tail[i]) return 0;
+  return it->is_output || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= meter->stages->tail[i]);
 }
 
-static int64_t set_alive(meter *m, int32_t item, int alive) {
-  if (m->alive[item] == alive || !counts(m, item)) return 0;
-  m->alive[item] = (uint8_t)alive;
-  return alive ? m->problem->item[item].bytes : -m->problem->item[item].bytes;
+static int64_t set_alive(stage_meter *meter, int32_t item, int alive) {
+  if (meter->alive[item] == alive || !counts(meter, item)) return 0;
+  meter->alive[item] = (uint8_t)alive;
+  return alive ? meter->problem->item[item].bytes : -meter->problem->item[item].bytes;
 }
 
 /* Most bytes over runs [from, to) of the schedule, when `bytes` are alive after it. */
-static int64_t peak_backward(meter *m, int32_t from, int32_t to, int64_t bytes) {
+static int64_t peak_backward(stage_meter *meter, int32_t from, int32_t to, int64_t bytes) {
   int64_t peak = bytes;
   for (int32_t j = to - 1; j >= from; j--) {
-    const plim_planned_op *op = &m->problem->op[m->schedule.op[j]];
-    for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(m, op->writes.at[k], 1);
-    for (int32_t k = 0; k < op->reads.n; k++) bytes += set_alive(m, op->reads.at[k], 1);
+    const plim_planned_op *op = &meter->problem->op[meter->schedule.op[j]];
+    for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(meter, op->writes.at[k], 1);
+    for (int32_t k = 0; k < op->reads.n; k++) bytes += set_alive(meter, op->reads.at[k], 1);
     if (bytes + op->choice[0].workspace_bytes > peak) peak = bytes + op->choice[0].workspace_bytes;
-    for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(m, op->writes.at[k], 0);
+    for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(meter, op->writes.at[k], 0);
   }
   return peak;
 }
 
-static int64_t time_of(const meter *m, int32_t from) {
+static int64_t time_of(const stage_meter *meter, int32_t from) {
   int64_t time_ns = 0;
-  for (int32_t j = from; j < m->schedule.n; j++) time_ns += m->problem->op[m->schedule.op[j]].choice[0].time_ns;
+  for (int32_t j = from; j < meter->schedule.n; j++)
+    time_ns += meter->problem->op[meter->schedule.op[j]].choice[0].time_ns;
   return time_ns;
 }
 
-static void begin_stage(meter *m) {
-  plim_demand_begin(&m->demand, &m->schedule, INT32_MAX);
-  for (int32_t item = 0; item < m->problem->n_items; item++) {
-    m->demand.available[item] = m->stages->made[item] != m->stage;
+static void begin_stage(stage_meter *meter) {
+  plim_demand_begin(&meter->demand, &meter->schedule, INT32_MAX);
+  for (int32_t item = 0; item < meter->problem->n_items; item++) {
+    meter->demand.available[item] = meter->stages->made[item] != meter->stage;
   }
 }
 
-static plim_status run_forward(meter *m) {
-  for (int32_t k = m->stages->first[m->stage]; k < m->stages->first[m->stage + 1]; k++) {
-    PLIM_TRY(plim_demand_run(&m->demand, m->stages->forward.op[k]));
-  }
-  return PLIM_OK;
-}
-
-static plim_status run_tail(meter *m) {
-  for (int32_t v = m->stages->tail[m->stage + 1]; v < m->stages->tail[m->stage]; v++) {
-    PLIM_TRY(plim_demand_run(&m->demand, v));
+static plim_status run_forward(stage_meter *meter) {
+  for (int32_t k = meter->stages->first[meter->stage]; k < meter->stages->first[meter->stage + 1]; k++) {
+    PLIM_TRY(plim_demand_run(&meter->demand, meter->stages->forward.op[k]));
   }
   return PLIM_OK;
 }
 
-static int64_t tail_peak(meter *m, int32_t from) {
+static plim_status run_tail(stage_meter *meter) {
+  for (int32_t v = meter->stages->tail[meter->stage + 1]; v < meter->stages->tail[meter->stage]; v++) {
+    PLIM_TRY(plim_demand_run(&meter->demand, v));
+  }
+  return PLIM_OK;
+}
+
+static int64_t tail_peak(stage_meter *meter, int32_t from) {
   int64_t bytes = 0;
-  memset(m->alive, 0, (size_t)m->problem->n_items);
-  for (int32_t item = 0; item < m->problem->n_items; item++) {
-    if (is_handed_on(m, item, m->stage)) bytes += set_alive(m, item, 1);
+  memset(meter->alive, 0, (size_t)meter->problem->n_items);
+  for (int32_t item = 0; item < meter->problem->n_items; item++) {
+    if (is_handed_on(meter, item, meter->stage)) bytes += set_alive(meter, item, 1);
   }
-  return peak_backward(m, from, m->schedule.n, bytes);
+  return peak_backward(meter, from, meter->schedule.n, bytes);
 }
 
-static int is_held(const meter *m, int32_t item, int32_t option) {
-  return m->stages->read[item] > m->stage || m->costs->drop_at[item] > option;
+static int is_held(const stage_meter *meter, int32_t item, int32_t option) {
+  return meter->stages->read[item] > meter->stage || meter->costs->drop_at[item] > option;
 }
 
 /* Forward with the items of an option held after it; *held receives their bytes. */
-static int64_t forward_peak(meter *m, int32_t option, int64_t *held) {
+static int64_t forward_peak(stage_meter *meter, int32_t option, int64_t *held) {
   *held = 0;
-  memset(m->alive, 0, (size_t)m->problem->n_items);
-  for (int32_t k = m->stages->first[m->stage]; k < m->stages->first[m->stage + 1]; k++) {
-    const plim_ids *writes = &m->problem->op[m->stages->forward.op[k]].writes;
+  memset(meter->alive, 0, (size_t)meter->problem->n_items);
+  for (int32_t k = meter->stages->first[meter->stage]; k < meter->stages->first[meter->stage + 1]; k++) {
+    const plim_ids *writes = &meter->problem->op[meter->stages->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
       int32_t item = writes->at[j];
-      m->demand.available[item] = (uint8_t)is_held(m, item, option);
-      if (is_held(m, item, option)) *held += set_alive(m, item, 1);
+      meter->demand.available[item] = (uint8_t)is_held(meter, item, option);
+      if (is_held(meter, item, option)) *held += set_alive(meter, item, 1);
     }
   }
-  return peak_backward(m, 0, m->schedule.n, *held);
+  return peak_backward(meter, 0, meter->schedule.n, *held);
 }
 
-static plim_status measure_option(meter *m, int32_t option, plim_rotor_option *out) {
-  begin_stage(m);
-  PLIM_TRY(run_forward(m));
-  int32_t from = m->schedule.n;
-  out->forward_bytes = forward_peak(m, option, &out->held_bytes);
-  PLIM_TRY(run_tail(m));
-  out->back_bytes = tail_peak(m, from);
-  out->time_ns = time_of(m, 0);
+static plim_status measure_option(stage_meter *meter, int32_t option, plim_rotor_option *out) {
+  begin_stage(meter);
+  PLIM_TRY(run_forward(meter));
+  int32_t from = meter->schedule.n;
+  out->forward_bytes = forward_peak(meter, option, &out->held_bytes);
+  PLIM_TRY(run_tail(meter));
+  out->back_bytes = tail_peak(meter, from);
+  out->time_ns = time_of(meter, 0);
   return PLIM_OK;
 }
 
-static plim_status measure(meter *m) {
-  plim_rotor_stage *stage = &m->costs->stage[m->stage];
+static plim_status measure(stage_meter *meter) {
+  plim_rotor_stage *stage = &meter->costs->stage[meter->stage];
   int64_t held;
-  for (int32_t item = 0; item < m->problem->n_items; item++) {
-    if (is_handed_on(m, item, m->stage + 1)) stage->handed_bytes += m->problem->item[item].bytes;
+  for (int32_t item = 0; item < meter->problem->n_items; item++) {
+    if (is_handed_on(meter, item, meter->stage + 1)) stage->handed_bytes += meter->problem->item[item].bytes;
   }
-  begin_stage(m);
-  PLIM_TRY(run_forward(m));
-  stage->forward_ns = time_of(m, 0);
-  stage->forward_bytes = forward_peak(m, PLIM_ROTOR_OPTIONS, &held);
-  for (int32_t o = 0; o < stage->n_options; o++) PLIM_TRY(measure_option(m, o, &stage->option[o]));
-  begin_stage(m);
-  if (m->stage == m->stages->n - 1) PLIM_TRY(run_forward(m)); /* it has not run before */
-  PLIM_TRY(run_tail(m));
-  stage->back_ns = time_of(m, 0);
-  stage->back_bytes = tail_peak(m, 0);
+  begin_stage(meter);
+  PLIM_TRY(run_forward(meter));
+  stage->forward_ns = time_of(meter, 0);
+  stage->forward_bytes = forward_peak(meter, PLIM_ROTOR_OPTIONS, &held);
+  for (int32_t o = 0; o < stage->n_options; o++) PLIM_TRY(measure_option(meter, o, &stage->option[o]));
+  begin_stage(meter);
+  if (meter->stage == meter->stages->n - 1) PLIM_TRY(run_forward(meter)); /* it has not run before */
+  PLIM_TRY(run_tail(meter));
+  stage->back_ns = time_of(meter, 0);
+  stage->back_bytes = tail_peak(meter, 0);
   return PLIM_OK;
 }
 
@@ -210,20 +211,20 @@ static void sum_states(plim_stage_costs *costs) {
 static plim_status measure_all(plim_stage_costs *costs) {
   const plim_stages *stages = costs->stages;
   const plim_problem *p = stages->problem;
-  meter m = {.costs = costs, .stages = stages, .problem = p, .schedule = {.ctx = p->ctx}};
+  stage_meter meter = {.costs = costs, .stages = stages, .problem = p, .schedule = {.ctx = p->ctx}};
   candidate *list = NULL;
   plim_status status;
-  PLIM_CHECK(plim_demand_make(p, &m.demand));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *m.alive, &m.alive));
+  PLIM_CHECK(plim_demand_make(p, &meter.demand));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *meter.alive, &meter.alive));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
-  for (m.stage = 0; m.stage < stages->n; m.stage++) {
-    set_options(costs, m.stage, list);
-    PLIM_CHECK(measure(&m));
+  for (meter.stage = 0; meter.stage < stages->n; meter.stage++) {
+    set_options(costs, meter.stage, list);
+    PLIM_CHECK(measure(&meter));
   }
 done:
-  plim_demand_free(&m.demand);
-  plim_schedule_free(&m.schedule);
-  plim_release(p->ctx, m.alive, p->n_items, sizeof *m.alive);
+  plim_demand_free(&meter.demand);
+  plim_schedule_free(&meter.schedule);
+  plim_release(p->ctx, meter.alive, p->n_items, sizeof *meter.alive);
   plim_release(p->ctx, list, p->n_items, sizeof *list);
   return status;
 }

@@ -20,8 +20,8 @@
 #ifndef PLIM_PLANNER_CORE_INCUMBENT_H
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
-#include "planner/front/front.h"
 #include "planner/core/timeline.h"
+#include "planner/front/front.h"
 
 typedef struct plim_incumbent {
   /* the task: what is looked for */

@@ -86,48 +86,47 @@ typedef struct plim_lazy_clauses {
 /* low, high [n]: the domains. */
 PLIM_MUST_USE plim_status plim_lazy_clauses_make(plim_context *ctx, int32_t n, const int32_t *low, const int32_t *high,
                                                  plim_lazy_clauses *out);
-void plim_lazy_clauses_free(plim_lazy_clauses *lazy_clauses);
+void plim_lazy_clauses_free(plim_lazy_clauses *clauses);
 
-static inline int32_t plim_lazy_clauses_low(const plim_lazy_clauses *l, int32_t x) {
-  return l->least[2 * x];
+static inline int32_t plim_lazy_clauses_low(const plim_lazy_clauses *clauses, int32_t x) {
+  return clauses->least[2 * x];
 }
-static inline int32_t plim_lazy_clauses_high(const plim_lazy_clauses *l, int32_t x) {
-  return -l->least[2 * x + 1];
+static inline int32_t plim_lazy_clauses_high(const plim_lazy_clauses *clauses, int32_t x) {
+  return -clauses->least[2 * x + 1];
 }
-static inline int plim_lazy_clauses_holds(const plim_lazy_clauses *l, plim_lazy_clauses_bound b) {
-  return l->least[b.side] >= b.least;
+static inline int plim_lazy_clauses_holds(const plim_lazy_clauses *clauses, plim_lazy_clauses_bound b) {
+  return clauses->least[b.side] >= b.least;
 }
-static inline int plim_lazy_clauses_denied(const plim_lazy_clauses *l, plim_lazy_clauses_bound b) {
-  return l->least[b.side ^ 1] >= 1 - b.least;
+static inline int plim_lazy_clauses_denied(const plim_lazy_clauses *clauses, plim_lazy_clauses_bound b) {
+  return clauses->least[b.side ^ 1] >= 1 - b.least;
 }
 
 /* The change that made a bound hold, -1: it held from the beginning, or does as a fact. O(changes of that side). */
-int32_t plim_lazy_clauses_change_of(const plim_lazy_clauses *lazy_clauses, plim_lazy_clauses_bound b);
+int32_t plim_lazy_clauses_change_of(const plim_lazy_clauses *clauses, plim_lazy_clauses_bound b);
 
 /* Open a level of decisions; decide, where the bound is neither denied nor held. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_open(plim_lazy_clauses *lazy_clauses);
-PLIM_MUST_USE plim_status plim_lazy_clauses_decide(plim_lazy_clauses *lazy_clauses, plim_lazy_clauses_bound b);
+PLIM_MUST_USE plim_status plim_lazy_clauses_open(plim_lazy_clauses *clauses);
+PLIM_MUST_USE plim_status plim_lazy_clauses_decide(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b);
 /* Back to that many levels; a conflict is forgotten. */
-void plim_lazy_clauses_back(plim_lazy_clauses *lazy_clauses, int32_t levels);
+void plim_lazy_clauses_back(plim_lazy_clauses *clauses, int32_t levels);
 
 /* Note one reason: reasons of one implication are noted one after the other, begin = clauses->reasons.n before the
  * first.
  */
-PLIM_MUST_USE plim_status plim_lazy_clauses_note(plim_lazy_clauses *lazy_clauses, plim_lazy_clauses_bound b);
+PLIM_MUST_USE plim_status plim_lazy_clauses_note(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b);
 /* The reasons noted from `begin` on imply b. They may be shared by implications that follow. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_imply(plim_lazy_clauses *lazy_clauses, plim_lazy_clauses_bound b,
-                                                  int32_t begin);
+PLIM_MUST_USE plim_status plim_lazy_clauses_imply(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t begin);
 /* They cannot hold together, and do. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_fail(plim_lazy_clauses *lazy_clauses, int32_t begin);
+PLIM_MUST_USE plim_status plim_lazy_clauses_fail(plim_lazy_clauses *clauses, int32_t begin);
 
 /* What the clauses imply, until nothing more does or one fails. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_propagate(plim_lazy_clauses *lazy_clauses);
+PLIM_MUST_USE plim_status plim_lazy_clauses_propagate(plim_lazy_clauses *clauses);
 
 /* After a failure: learn a clause, go back to where it implies something, and imply it. *refuted 1: the conflict needs
  * no decision; there is no solution. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_learn(plim_lazy_clauses *lazy_clauses, int32_t *refuted);
+PLIM_MUST_USE plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int32_t *refuted);
 
 /* Without open levels: forget clauses that hold, and of the others the worst until at most `max_clauses` are left. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_forget(plim_lazy_clauses *lazy_clauses, int32_t max_clauses);
+PLIM_MUST_USE plim_status plim_lazy_clauses_forget(plim_lazy_clauses *clauses, int32_t max_clauses);
 
 #endif

@@ -29,7 +29,7 @@
 typedef enum choice_rule { BY_BYTES, BY_CONFLICTS } choice_rule;
 
 typedef struct tree_search {
-  plim_staged_search *search;
+  plim_staged_search *task; /* the caller's: what is asked for, and the results */
   plim_moccasin_model model;
   plim_moccasin_cost cost;
   plim_random random;
@@ -43,12 +43,12 @@ typedef struct tree_search {
   choice_rule rule;
 } tree_search;
 
-static int may_go_on(tree_search *h) {
-  plim_staged_search *s = h->search;
-  if (h->nodes >= s->nodes || plim_effort_over(s->dag->ctx, PLIM_EFFORT_LOOK)) h->stopped = 1;
-  if (s->deadline_ns < INT64_MAX && plim_now_ns() >= s->deadline_ns) h->stopped = 1;
-  if (s->found && s->best_ns <= s->bound_ns) h->stopped = 1;
-  return !h->stopped;
+static int may_go_on(tree_search *search) {
+  plim_staged_search *task = search->task;
+  if (search->nodes >= task->nodes || plim_effort_over(task->dag->ctx, PLIM_EFFORT_LOOK)) search->stopped = 1;
+  if (task->deadline_ns < INT64_MAX && plim_now_ns() >= task->deadline_ns) search->stopped = 1;
+  if (task->found && task->best_ns <= task->bound_ns) search->stopped = 1;
+  return !search->stopped;
 }
 
 /* ---- schedules ---- */
@@ -64,25 +64,25 @@ static void set_phase(tree_search *search, const plim_repeats *repeats) {
 }
 
 static plim_status keep_best(tree_search *search) {
-  plim_staged_search *s = search->search;
-  PLIM_TRY(plim_moccasin_repeats(&search->model, &s->best));
-  s->best_ns = s->faster_than_ns = s->dag->time_ns + search->cost.present_ns;
-  s->found = 1;
-  set_phase(search, &s->best);
+  plim_staged_search *task = search->task;
+  PLIM_TRY(plim_moccasin_repeats(&search->model, &task->best));
+  task->best_ns = task->faster_than_ns = task->dag->time_ns + search->cost.present_ns;
+  task->found = 1;
+  set_phase(search, &task->best);
   search->has_incumbent = 1;
-  return s->on_better ? s->on_better(s->user, &s->best) : PLIM_OK;
+  return task->on_better ? task->on_better(task->user, &task->best) : PLIM_OK;
 }
 
 /* ---- decisions ---- */
 
 /* Time of a repeat of u, and half that of what it reads and is not alive at position j. */
 static double relief_time(const tree_search *search, int32_t u, int32_t j) {
-  const plim_dag_node *node = &search->search->dag->node[u];
+  const plim_dag_node *node = &search->task->dag->node[u];
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
     if (search->model.covered[p] <= j) {
-      effort += exact_tuning.search.input_time * (double)search->search->dag->node[p].time_ns;
+      effort += exact_tuning.search.input_time * (double)search->task->dag->node[p].time_ns;
     }
   }
   return effort;
@@ -188,10 +188,11 @@ static plim_status decide(tree_search *search, int32_t *over) {
 /* ---- search ---- */
 
 static plim_status propagate(tree_search *search) {
-  const plim_staged_search *s = search->search;
+  const plim_staged_search *task = search->task;
   plim_lazy_clauses *clauses = &search->model.clauses;
-  int64_t allowed =
-      s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
+  int64_t allowed = task->faster_than_ns == INT64_MAX
+                        ? INT64_MAX / 2
+                        : task->faster_than_ns - task->dag->time_ns - task->dag->time_unit;
   do {
     PLIM_TRY(plim_moccasin_propagate(&search->model));
     if (!clauses->has_failed) PLIM_TRY(plim_moccasin_cost_bound(&search->cost, &search->model, allowed));
@@ -215,7 +216,7 @@ static plim_status search_within(tree_search *search, int64_t conflicts, int32_t
       PLIM_TRY(decide(search, over));
     }
     if (refuted) {
-      search->search->is_exhausted = search->stopped = 1;
+      search->task->is_exhausted = search->stopped = 1;
       return PLIM_OK;
     }
   }
@@ -230,7 +231,7 @@ static plim_status clean_up(tree_search *search) {
   int32_t refuted = 0;
   PLIM_TRY(propagate(search));
   if (clauses->has_failed) PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
-  if (refuted) search->search->is_exhausted = search->stopped = 1;
+  if (refuted) search->task->is_exhausted = search->stopped = 1;
   if (refuted || clauses->n_clauses < search->kept_clauses) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_forget(clauses, search->kept_clauses / 2));
   search->kept_clauses += search->kept_clauses / exact_tuning.search.clauses_part;
@@ -313,21 +314,21 @@ static plim_status alternate(tree_search *search) {
 
 /* Begin from a set of repeats. Where it keeps the limit, it is the best so far; else the search completes it. */
 static plim_status begin_from(tree_search *search, const plim_repeats *start) {
-  plim_staged_search *s = search->search;
+  plim_staged_search *task = search->task;
   plim_staged staged;
   int32_t over;
-  PLIM_TRY(plim_staged_make(s->dag, &staged));
+  PLIM_TRY(plim_staged_make(task->dag, &staged));
   plim_status status = plim_staged_evaluate(&staged, start);
-  int fits = status == PLIM_OK && staged.peak_bytes <= s->limit_bytes;
+  int fits = status == PLIM_OK && staged.peak_bytes <= task->limit_bytes;
   int64_t time_ns = staged.time_ns;
   plim_staged_free(&staged);
   PLIM_TRY(status);
   set_phase(search, start);
   search->has_incumbent = fits;
-  if (fits && time_ns < s->faster_than_ns) {
-    PLIM_TRY(plim_repeats_copy(&s->best, start));
-    s->best_ns = s->faster_than_ns = time_ns;
-    s->found = 1;
+  if (fits && time_ns < task->faster_than_ns) {
+    PLIM_TRY(plim_repeats_copy(&task->best, start));
+    task->best_ns = task->faster_than_ns = time_ns;
+    task->found = 1;
   }
   if (fits) return PLIM_OK;
   for (int32_t x = 0; x < search->model.n_variables; x++) {
@@ -336,13 +337,13 @@ static plim_status begin_from(tree_search *search, const plim_repeats *start) {
   return search_within(search, exact_tuning.search.near_conflicts, &over);
 }
 
-plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *start) {
-  plim_context *ctx = s->dag->ctx;
-  tree_search search = {.search = s, .random = {s->seed}, .kept_clauses = exact_tuning.search.clauses_min};
+plim_status plim_staged_search_run(plim_staged_search *task, const plim_repeats *start) {
+  plim_context *ctx = task->dag->ctx;
+  tree_search search = {.task = task, .random = {task->seed}, .kept_clauses = exact_tuning.search.clauses_min};
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;
-  PLIM_CHECK(plim_moccasin_make(s->dag, s->copies, s->limit_bytes, &search.model));
+  PLIM_CHECK(plim_moccasin_make(task->dag, task->copies, task->limit_bytes, &search.model));
   n = (int64_t)search.model.n_variables + 1;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.phase, &search.phase));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *search.assumed, &search.assumed));

@@ -11,7 +11,7 @@ typedef struct stretch {
   int64_t begin, end;
 } stretch;
 
-typedef struct sweep {
+typedef struct time_sweep {
   plim_sections *sections;
   stretch *stretch; /* [n] as the spans */
   int32_t n;        /* stretches */
@@ -19,55 +19,56 @@ typedef struct sweep {
   int32_t n_times;
   unsigned char *event; /* [n_times] COMES, GOES */
   int32_t *section_at;  /* [n_times] sections closed before */
-} sweep;
+} time_sweep;
 
-static int32_t find_time(const sweep *w, int64_t time) {
-  return (int32_t)plim_integers_count_below(w->time, w->n_times, time);
+static int32_t find_time(const time_sweep *sweep, int64_t time) {
+  return (int32_t)plim_integers_count_below(sweep->time, sweep->n_times, time);
 }
 
 /* Stretches of every box between the gaps that leave nothing of it. */
-static void list_stretches(sweep *w, const plim_boxes *boxes) {
+static void list_stretches(time_sweep *sweep, const plim_boxes *boxes) {
   for (int32_t x = 0; x < boxes->n; x++) {
     int64_t begin = boxes->box[x].begin;
-    w->sections->span_first[x] = w->n;
+    sweep->sections->span_first[x] = sweep->n;
     for (int32_t g = boxes->gap ? boxes->gap_first[x] : 0; boxes->gap && g < boxes->gap_first[x + 1]; g++) {
       if (boxes->gap[g].low < boxes->gap[g].high) continue;
-      if (begin < boxes->gap[g].begin) w->stretch[w->n++] = (stretch){begin, boxes->gap[g].begin};
+      if (begin < boxes->gap[g].begin) sweep->stretch[sweep->n++] = (stretch){begin, boxes->gap[g].begin};
       begin = boxes->gap[g].end;
     }
-    if (begin < boxes->box[x].end) w->stretch[w->n++] = (stretch){begin, boxes->box[x].end};
+    if (begin < boxes->box[x].end) sweep->stretch[sweep->n++] = (stretch){begin, boxes->box[x].end};
   }
-  w->sections->span_first[boxes->n] = w->n;
+  sweep->sections->span_first[boxes->n] = sweep->n;
 }
 
-static void sort_times(sweep *w) {
-  for (int32_t i = 0; i < w->n; i++) {
-    w->time[2 * i] = w->stretch[i].begin;
-    w->time[2 * i + 1] = w->stretch[i].end;
+static void sort_times(time_sweep *sweep) {
+  for (int32_t i = 0; i < sweep->n; i++) {
+    sweep->time[2 * i] = sweep->stretch[i].begin;
+    sweep->time[2 * i + 1] = sweep->stretch[i].end;
   }
-  plim_integers_sort(w->time, 2 * (int64_t)w->n);
-  for (int32_t i = 0; i < 2 * w->n; i++) {
-    if (w->n_times == 0 || w->time[w->n_times - 1] != w->time[i]) w->time[w->n_times++] = w->time[i];
+  plim_integers_sort(sweep->time, 2 * (int64_t)sweep->n);
+  for (int32_t i = 0; i < 2 * sweep->n; i++) {
+    if (sweep->n_times == 0 || sweep->time[sweep->n_times - 1] != sweep->time[i])
+      sweep->time[sweep->n_times++] = sweep->time[i];
   }
 }
 
-static void number_sections(sweep *w) {
+static void number_sections(time_sweep *sweep) {
   int open = 0;
-  for (int32_t i = 0; i < w->n; i++) {
-    w->event[find_time(w, w->stretch[i].begin)] |= COMES;
-    w->event[find_time(w, w->stretch[i].end)] |= GOES;
+  for (int32_t i = 0; i < sweep->n; i++) {
+    sweep->event[find_time(sweep, sweep->stretch[i].begin)] |= COMES;
+    sweep->event[find_time(sweep, sweep->stretch[i].end)] |= GOES;
   }
-  for (int32_t t = 0; t < w->n_times; t++) {
-    if ((w->event[t] & GOES) && open) {
-      w->sections->n_sections++;
+  for (int32_t t = 0; t < sweep->n_times; t++) {
+    if ((sweep->event[t] & GOES) && open) {
+      sweep->sections->n_sections++;
       open = 0;
     }
-    w->section_at[t] = w->sections->n_sections;
-    if (w->event[t] & COMES) open = 1;
+    sweep->section_at[t] = sweep->sections->n_sections;
+    if (sweep->event[t] & COMES) open = 1;
   }
-  for (int32_t i = 0; i < w->n; i++) {
-    w->sections->span[i].first = w->section_at[find_time(w, w->stretch[i].begin)];
-    w->sections->span[i].last = w->section_at[find_time(w, w->stretch[i].end)];
+  for (int32_t i = 0; i < sweep->n; i++) {
+    sweep->sections->span[i].first = sweep->section_at[find_time(sweep, sweep->stretch[i].begin)];
+    sweep->sections->span[i].last = sweep->section_at[find_time(sweep, sweep->stretch[i].end)];
   }
 }
 
@@ -75,24 +76,24 @@ plim_status plim_sections_make(const plim_units *units, plim_sections *out) {
   plim_context *ctx = units->ctx;
   plim_sections sections = {
       .ctx = ctx, .n = units->n, .room = units->n + (units->boxes->gap ? units->boxes->gap_first[units->n] : 0)};
-  sweep w = {.sections = &sections};
+  time_sweep sweep = {.sections = &sections};
   int64_t room = sections.room;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *sections.span, &sections.span));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *w.stretch, &w.stretch));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.time, &w.time));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.event, &w.event));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *w.section_at, &w.section_at));
-  list_stretches(&w, units->boxes);
-  sort_times(&w);
-  number_sections(&w);
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *sweep.stretch, &sweep.stretch));
+  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.time, &sweep.time));
+  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.event, &sweep.event));
+  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.section_at, &sweep.section_at));
+  list_stretches(&sweep, units->boxes);
+  sort_times(&sweep);
+  number_sections(&sweep);
   *out = sections;
 done:
-  plim_release(ctx, w.stretch, room, sizeof *w.stretch);
-  plim_release(ctx, w.time, 2 * room, sizeof *w.time);
-  plim_release(ctx, w.event, 2 * room, sizeof *w.event);
-  plim_release(ctx, w.section_at, 2 * room, sizeof *w.section_at);
+  plim_release(ctx, sweep.stretch, room, sizeof *sweep.stretch);
+  plim_release(ctx, sweep.time, 2 * room, sizeof *sweep.time);
+  plim_release(ctx, sweep.event, 2 * room, sizeof *sweep.event);
+  plim_release(ctx, sweep.section_at, 2 * room, sizeof *sweep.section_at);
   if (status != PLIM_OK) plim_sections_free(&sections);
   return status;
 }

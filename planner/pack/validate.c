@@ -90,53 +90,54 @@ static void set_pair(int32_t pair[2], int32_t x, int32_t y) {
   pair[1] = x < y ? y : x;
 }
 
-typedef struct sweep {
+typedef struct time_sweep {
   const plim_boxes *boxes;
   const int64_t *offset;
   event *event;     /* [2n] */
   int32_t *at_rank; /* [n] boxes by offset */
   int32_t *rank;    /* [n] */
   bit_set alive;
-} sweep;
+} time_sweep;
 
 /* Put x into the set; 0: it overlaps a neighbour, which is in *other. */
-static int enter(sweep *s, int32_t x, int32_t *other) {
-  int64_t above = set_neighbour(&s->alive, s->rank[x], 1), below = set_neighbour(&s->alive, s->rank[x], 0);
+static int enter(time_sweep *sweep, int32_t x, int32_t *other) {
+  int64_t above = set_neighbour(&sweep->alive, sweep->rank[x], 1),
+          below = set_neighbour(&sweep->alive, sweep->rank[x], 0);
   if (below >= 0) {
-    *other = s->at_rank[below];
-    if (s->offset[*other] + s->boxes->box[*other].bytes > s->offset[x]) return 0;
+    *other = sweep->at_rank[below];
+    if (sweep->offset[*other] + sweep->boxes->box[*other].bytes > sweep->offset[x]) return 0;
   }
   if (above >= 0) {
-    *other = s->at_rank[above];
-    if (s->offset[x] + s->boxes->box[x].bytes > s->offset[*other]) return 0;
+    *other = sweep->at_rank[above];
+    if (sweep->offset[x] + sweep->boxes->box[x].bytes > sweep->offset[*other]) return 0;
   }
-  set_put(&s->alive, s->rank[x]);
+  set_put(&sweep->alive, sweep->rank[x]);
   return 1;
 }
 
 /* Among boxes without gaps. */
-static void sweep_time(sweep *s, int32_t pair[2]) {
+static void sweep_time(time_sweep *sweep, int32_t pair[2]) {
   int32_t events = 0, there = 0;
-  for (int32_t x = 0; x < s->boxes->n; x++) {
-    if (!is_there(s->boxes, s->offset, x) || has_gaps(s->boxes, x)) continue;
-    s->event[there++] = (event){0, s->offset[x], x, 0};
+  for (int32_t x = 0; x < sweep->boxes->n; x++) {
+    if (!is_there(sweep->boxes, sweep->offset, x) || has_gaps(sweep->boxes, x)) continue;
+    sweep->event[there++] = (event){0, sweep->offset[x], x, 0};
   }
-  qsort(s->event, (size_t)there, sizeof *s->event, by_offset);
+  qsort(sweep->event, (size_t)there, sizeof *sweep->event, by_offset);
   for (int32_t r = 0; r < there; r++) {
-    s->at_rank[r] = s->event[r].box;
-    s->rank[s->at_rank[r]] = r;
+    sweep->at_rank[r] = sweep->event[r].box;
+    sweep->rank[sweep->at_rank[r]] = r;
   }
   for (int32_t r = 0; r < there; r++) {
-    const plim_box *box = &s->boxes->box[s->at_rank[r]];
-    s->event[events++] = (event){box->begin, 0, s->at_rank[r], 1};
-    s->event[events++] = (event){box->end, 0, s->at_rank[r], 0};
+    const plim_box *box = &sweep->boxes->box[sweep->at_rank[r]];
+    sweep->event[events++] = (event){box->begin, 0, sweep->at_rank[r], 1};
+    sweep->event[events++] = (event){box->end, 0, sweep->at_rank[r], 0};
   }
-  qsort(s->event, (size_t)events, sizeof *s->event, by_time);
+  qsort(sweep->event, (size_t)events, sizeof *sweep->event, by_time);
   for (int32_t i = 0; i < events; i++) {
-    int32_t x = s->event[i].box, other;
-    if (!s->event[i].begins) {
-      set_remove(&s->alive, s->rank[x]);
-    } else if (!enter(s, x, &other)) {
+    int32_t x = sweep->event[i].box, other;
+    if (!sweep->event[i].begins) {
+      set_remove(&sweep->alive, sweep->rank[x]);
+    } else if (!enter(sweep, x, &other)) {
       set_pair(pair, x, other);
       return;
     }
@@ -159,21 +160,21 @@ static void compare_gapped(const plim_boxes *boxes, const int64_t *offset, int32
 
 plim_status plim_boxes_find_overlap(plim_context *ctx, const plim_boxes *boxes, const int64_t *offset,
                                     int32_t pair[2]) {
-  sweep s = {.boxes = boxes, .offset = offset};
+  time_sweep sweep = {.boxes = boxes, .offset = offset};
   int64_t n = boxes->n;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *s.event, &s.event));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *s.at_rank, &s.at_rank));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *s.rank, &s.rank));
-  PLIM_CHECK(set_new(ctx, &s.alive, n));
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *sweep.event, &sweep.event));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *sweep.at_rank, &sweep.at_rank));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *sweep.rank, &sweep.rank));
+  PLIM_CHECK(set_new(ctx, &sweep.alive, n));
   pair[0] = pair[1] = -1;
-  sweep_time(&s, pair);
+  sweep_time(&sweep, pair);
   if (pair[0] < 0 && boxes->gap) compare_gapped(boxes, offset, pair);
 done:
-  plim_release(ctx, s.event, 2 * n, sizeof *s.event);
-  plim_release(ctx, s.at_rank, n, sizeof *s.at_rank);
-  plim_release(ctx, s.rank, n, sizeof *s.rank);
-  set_free(ctx, &s.alive);
+  plim_release(ctx, sweep.event, 2 * n, sizeof *sweep.event);
+  plim_release(ctx, sweep.at_rank, n, sizeof *sweep.at_rank);
+  plim_release(ctx, sweep.rank, n, sizeof *sweep.rank);
+  set_free(ctx, &sweep.alive);
   return status;
 }
 

@@ -85,7 +85,8 @@ static int64_t proven(const ascent_case *a, int64_t budget, int (*stop)(void *us
 }
 
 static int64_t solved(const ascent_case *a, int64_t budget) {
-  const plim_cut_limits limits = {.work = 500000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX, .bound_only = 1};
+  const plim_cut_limits limits = {
+      .work = 500000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX, .is_bound_only = 1};
   plim_cut_solver *solver = NULL;
   plim_cut_answer answer;
   cr_assert_eq(plim_cut_solver_new(a->model, &solver), PLIM_OK);

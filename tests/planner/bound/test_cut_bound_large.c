@@ -70,7 +70,7 @@ Test(cut_bound_large, no_part_of_it_does_more_than_its_share_of_the_effort) {
   for (int32_t fixed = 0; fixed < 2; fixed++) {
     for (int32_t bound_only = 0; bound_only < 2; bound_only++) {
       const plim_cut_limits limits = {
-          .work = work, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX, .bound_only = bound_only};
+          .work = work, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX, .is_bound_only = bound_only};
       plim_cut_model *model = NULL;
       plim_cut_solver *solver = NULL;
       cr_assert_eq(plim_cut_model_make(c.problem, fixed, &model), PLIM_OK);
