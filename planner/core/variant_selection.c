@@ -2,7 +2,11 @@
  *
  * For each op and numerics key, sums over the op's runs say what the runs would take with the variants of that key:
  * their time, and the most bytes that one of them is short. The key that is short of the fewest bytes wins, then the
- * fastest. Each run then gets the fastest variant of that key that fits beside what is alive at its position. */
+ * fastest. Each run then gets the fastest variant of that key that fits beside what is alive at its position.
+ *
+ * Example: op v has variant a of 2 ms and 8 bytes of workspace, and variant b of 3 ms and none, each with a key of its
+ * own. It runs twice, with 10 and 5 bytes of room. Key a is short of 3 bytes at the second run, key b of none: b wins,
+ * and both runs take 3 ms. With one key for both, the first run would take a and the second b. */
 #include "planner/core/timeline.h"
 
 /* Sums over the runs of an op, with the variants of one numerics key. They stand at the first choice that has the key.

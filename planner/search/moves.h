@@ -36,32 +36,40 @@ typedef struct plim_mover {
  * track is not settled. */
 int plim_move_make(plim_mover *mover, plim_move move);
 
-/* ---- kinds of moves, called by plim_move_make ---- */
-int plim_move_evict(plim_mover *mover);
-/* Evict an item that is alive at this slot. */
-int plim_move_evict_at(plim_mover *mover, int32_t slot);
-/* An item that may be evicted. */
-typedef struct plim_victim {
-  int32_t item;
-  int32_t next; /* the run that reads it next, before which it is recomputed; -1: it is needed at the end */
-} plim_victim;
-/* Returns 1 and fills in the victim where the item is alive at the slot, is not read there, and may be
- * recomputed. */
-int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out);
-/* A random slot where live bytes exceed the limit; -1: there is none. Settles the track. */
-int32_t plim_move_slot_above(plim_mover *mover);
-int plim_move_first(plim_mover *mover);
-int plim_move_group(plim_mover *mover);
-
-/* ---- parts of moves ---- */
+/* ---- what moves and exact neighbourhoods share ---- */
 
 /* A random run. */
 static inline int32_t plim_move_random_run(plim_mover *mover) {
   return mover->track->alive[plim_random_below(&mover->random, mover->track->n_runs)];
 }
+
+/* An item that may be evicted. */
+typedef struct plim_victim {
+  int32_t item;
+  int32_t next; /* the run that reads it next, before which it is recomputed; -1: it is needed at the end */
+} plim_victim;
+
+/* Returns 1 and fills in the victim where the item is alive at the slot, is not read there, and may be recomputed. */
+int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out);
+
+/* ---- kinds of moves that plim_move_make calls (moves_evict.c, moves_first.c) ---- */
+
+int plim_move_evict(plim_mover *mover);
+int plim_move_first(plim_mover *mover);
+int plim_move_group(plim_mover *mover);
+
+/* ---- parts of moves (moves.c, moves_evict.c) ---- */
+
+/* Evict an item that is alive at this slot. */
+int plim_move_evict_at(plim_mover *mover, int32_t slot);
+
+/* A random slot where live bytes exceed the limit; -1: there is none. Settles the track. */
+int32_t plim_move_slot_above(plim_mover *mover);
+
 /* Insert a repeat of the op before run `next`, with the variant of its first run. Returns its id; -1, and nothing is
  * changed, where the schedule would take longer than limit_ns. */
 int32_t plim_move_repeat(plim_mover *mover, int32_t op, int32_t next);
+
 /* A random run at most `distance` places before or after run r. */
 int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance);
 

@@ -1,4 +1,5 @@
-/* A linear program in arrays. Arrays that grow. The terms added since the last row was ended are the row being made. */
+/* Makes linear models: arrays of columns, rows and terms, which grow. A failure is kept in the model, so that a caller
+ * looks once, at the end. */
 #include "planner/solvers/solver.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* The table of solvers. */
-#include "planner/solvers/solver.h"
+/* The table of solvers: opens the one of a name, or the first that is there. A solve runs in a process of its own
+ * (solver_subprocess.c). */
+#include "planner/solvers/solvers_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/solvers/solvers_internal.h"
 #include "runtime/base/name.h"
 
 const plim_back_end *const plim_back_ends[] = {&plim_highs, &plim_cbc, NULL};

@@ -1,7 +1,7 @@
 /* Opening libraries at run time. A variable of the environment is an order, not a hint: what it names is opened or the
  * failure is reported. Else the loader's own path comes before the user's data directory, so that a package of the
  * system wins. Addresses are copied into function pointers byte by byte: C has no conversion between the two kinds. */
-#include "planner/solvers/solver.h"
+#include "planner/solvers/solvers_internal.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "planner/solvers/solvers_internal.h"
 #include "runtime/base/user_folder.h"
 
 enum { WHY_BYTES = 2 * PLIM_LIBRARY_PATH_BYTES };

@@ -31,77 +31,107 @@ typedef struct plim_change {
   int32_t run, op, choice, next;
 } plim_change;
 
+/* Searches read the fields. Only the functions below write them, but for the stamps. */
 typedef struct plim_track {
   const plim_problem *problem;
-  plim_memory_profile *memory_profile;
-  int32_t room; /* runs */
-  int32_t n_runs;
-  plim_track_run *run; /* [room] */
-  /* [room * outputs], outputs being the most that an op has: by run and output the last reader of its lifetime (the run
-   * itself when nothing reads it, -1: kept to the end) */
-  int32_t *end, outputs;
-  uint8_t *over;           /* [room * outputs] 1: its last reader writes over it */
-  int32_t *run_at;         /* [n_slots] run in a slot, -1 */
-  int32_t *first, *last;   /* [n_ops] run of the op, -1 */
-  int32_t *n_of;           /* [n_ops] runs of the op */
-  int32_t *input_end;      /* [n_items] last reader of an input, -1 */
-  uint8_t *input_over;     /* [n_items] */
-  int32_t *alive, *repeat; /* runs; and, for each op, all of its runs but one */
+  /* the runs, and their order */
+  int32_t room, n_runs; /* runs: at most, and now */
+  plim_track_run *run;  /* [room] by id */
+  int32_t head, tail;   /* the first and the last run, -1 */
+  int32_t *run_at;      /* [n_slots] run in a slot, -1 */
+  int32_t *free_run;    /* [n_free] ids that are not in use, a stack */
+  int32_t n_free;
+  int32_t *first, *last; /* [n_ops] first and last run of the op, -1 */
+  int32_t *n_of;         /* [n_ops] runs of the op */
+  /* lists to draw from */
+  int32_t *alive;  /* [n_runs] all runs */
+  int32_t *repeat; /* [n_repeats] of each op all runs but one */
   int32_t n_repeats;
-  int32_t *free_run, n_free; /* stack */
-  int32_t head, tail;
-  int32_t *stamp, last_stamp; /* [n_ops] scratch of moves: an op is marked when its stamp is fresh */
-  int64_t base_bytes;         /* persistent bytes and inputs */
+  /* lifetimes: of output k of run r at [r * outputs + k], of an input by its item */
+  int32_t outputs;     /* the most that an op has */
+  int32_t *end;        /* [room * outputs] the last reader; the run itself: nothing reads it; -1: kept to the end */
+  uint8_t *over;       /* [room * outputs] 1: its last reader writes over it */
+  int32_t *input_end;  /* [n_items] last reader of an input, -1 */
+  uint8_t *input_over; /* [n_items] */
+  int32_t *touched;    /* [n_touched] runs whose in-place pairs may have changed */
+  int32_t n_touched;
+  /* figures */
+  plim_memory_profile *memory_profile;
+  int64_t base_bytes; /* persistent bytes and inputs */
   int64_t time_ns;
-  int32_t *touched, n_touched; /* runs whose in-place pairs may have changed */
-  plim_change *journal;        /* [room_journal] */
+  /* the journal */
+  plim_change *journal; /* [n_journal] */
   int32_t n_journal, room_journal;
+  /* scratch of moves: an op is marked when its stamp is the last one */
+  int32_t *stamp; /* [n_ops] */
+  int32_t last_stamp;
   plim_block block; /* memory of all arrays */
 } plim_track;
+
+/* ---- new, load, store (track.c) ---- */
 
 /* An empty track for at most `room` runs. */
 PLIM_MUST_USE plim_status plim_track_new(const plim_problem *problem, int32_t room, plim_track **out);
 void plim_track_free(plim_track *track); /* NULL is legal */
+
 /* Where half of the room is less than `runs`, replace *track by an empty one with room for twice as many. */
 PLIM_MUST_USE plim_status plim_track_make_room(plim_track **track, int32_t runs);
+
 /* Room that a search usually wants: small graphs at deep budgets run their ops many times, large ones seldom do, and
  * what is not there need not be cached. */
 int32_t plim_track_usual_room(const plim_problem *problem);
 
-/* Replace everything by a valid schedule of at most `room` runs; empties the journal. */
+/* Replace everything by a valid schedule of at most `room` runs; empties the journal. O(runs x degree). */
 void plim_track_load(plim_track *track, const plim_schedule *schedule);
+
+/* Write the runs, in order, to a schedule. O(runs). */
 PLIM_MUST_USE plim_status plim_track_store(const plim_track *track, plim_schedule *out);
 
-/* Changes. Insert before run `next` (-1: at the end); returns the new run's id. There must be room for it
- * (plim_track_full) and for the journal. */
+/* ---- changes, all of them journalled (track.c) ---- */
+
+/* Insert a run of the op before run `next` (-1: at the end); returns its id. There must be room (plim_track_full). */
 int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t next);
 void plim_track_remove(plim_track *track, int32_t run);
 void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice);
+
+/* Is there no room for the runs and changes of one step of a move? For its changes in the journal? */
 int plim_track_full(const plim_track *track);
-/* The journal may have no room left for the changes of one step of a move. */
 int plim_track_journal_full(const plim_track *track);
 
-/* Undo all changes since the journal was emptied, or since it had n_journal entries; or keep them. */
+/* Undo all changes since the journal was emptied, or since it had n_journal entries. */
 void plim_track_undo(plim_track *track);
 void plim_track_undo_to(plim_track *track, int32_t n_journal);
+
+/* Keep the changes: empty the journal. */
 void plim_track_keep(plim_track *track);
 
-/* Figures. Settle first. */
+/* ---- figures (track.c) ---- */
+
+/* Bring the live bytes up to date. Before plim_track_peak and plim_track_excess. O(changed slots x log slots). */
 void plim_track_settle(plim_track *track);
 int64_t plim_track_peak(const plim_track *track);
+
+/* Sum over runs of what live bytes exceed the limit by; INT64_MAX where it is larger. For long schedules approximate. */
 int64_t plim_track_excess(const plim_track *track, int64_t limit);
+
+/* ---- lifetimes (track_lifetimes.c) ---- */
 
 /* Last run of an op before a slot, -1. */
 int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot);
+
 /* Last reader of a lifetime: the run's own id when nothing reads it, -1 for a kept one. `run` -1: an input. */
 int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run);
-/* First reader of the item in (slot of run `from`, slot `to`), -1. `to` INT32_MAX: to the end. */
+
+/* First reader of the item after slot from_slot and before slot to_slot (INT32_MAX: to the end), -1. */
 int32_t plim_track_next_reader(const plim_track *track, int32_t item, int32_t from_slot, int32_t to_slot);
 
-/* Rules. May the op run again before `next`? May this run be removed? Between which slots (both excluded) may a
- * run of the op that has no other run (or whose first run it is) stand? */
+/* ---- rules (track_rules.c) ---- */
+
+/* May the op run again before `next`? May this run be removed? */
 int plim_track_may_repeat(const plim_track *track, int32_t op, int32_t next);
 int plim_track_may_remove(const plim_track *track, int32_t run);
+
+/* The slots *low and *high, both excluded, between which a first run, or the only run of its op, may stand. */
 void plim_track_window(const plim_track *track, int32_t run, int32_t *low, int32_t *high);
 
 #endif

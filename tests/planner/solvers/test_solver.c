@@ -1,6 +1,6 @@
 /* planner/solvers/solver.c and its back ends: small models with known answers on every solver that is installed, the
  * same optimum from all of them on random ones, and sentences for libraries that are not there or broken. */
-#include "planner/solvers/solver.h"
+#include "planner/solvers/solvers_internal.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
