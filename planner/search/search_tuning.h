@@ -174,7 +174,7 @@ static const struct plim_search_tuning {
             .effort_strong = 96,          /* rounds of packing at its end */
             .moves_between_packings = 40, /* moves for each op between two packings */
             .rounds = 9,                  /* annealing runs */
-            .quick_rounds = 4,            /* annealing runs with incumbent->quick */
+            .quick_rounds = 4,            /* annealing runs with incumbent->is_quick */
             .packing_rounds = 2,          /* the last runs, which pack what they meet */
             .moves_an_op = 600,           /* moves of a run for each op ... */
             .moves_min = 4000,            /* ... plus so many moves ... */

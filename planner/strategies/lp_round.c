@@ -34,14 +34,14 @@ static plim_status solve_margin(plim_stage_plans *plans, plim_solver *solver, in
   plim_context *ctx = plans->dag->ctx;
   plim_stage_model *model = NULL;
   double *point = NULL;
-  plim_solution s;
+  plim_solution solution;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_stage_plans_model(plans, limit, &model));
   if (!may_end(plans->inc->options, model)) goto done;
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
-  PLIM_CHECK(plim_stage_plans_solve(plans, solver, model, NULL, 1, &s, point));
-  if (s.found) PLIM_CHECK(submit_rounded(plans, model, point));
-  if (limit == plans->limit_bytes) plim_stage_plans_bound(plans, model, s.bound);
+  PLIM_CHECK(plim_stage_plans_solve(plans, solver, model, NULL, 1, &solution, point));
+  if (solution.found) PLIM_CHECK(submit_rounded(plans, model, point));
+  if (limit == plans->limit_bytes) plim_stage_plans_bound(plans, model, solution.bound);
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
   plim_release(ctx, point, model->linear.n_columns, sizeof *point);

@@ -19,19 +19,19 @@ static double repeats(const plim_stage_plans *plans, const plim_stage_schedule *
 /* Solve for the limit, from the best plan that is known. */
 static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, const plim_stage_model *model,
                               double *start, double *point, int32_t first) {
-  plim_solution s;
+  plim_solution solution;
   if (plans->has_best) plim_stage_model_point(model, plans->best, start);
-  PLIM_TRY(plim_stage_plans_solve(plans, solver, model, plans->has_best ? start : NULL, 0, &s, point));
+  PLIM_TRY(plim_stage_plans_solve(plans, solver, model, plans->has_best ? start : NULL, 0, &solution, point));
   plans->excess_bytes = 0;
-  if (s.found) {
+  if (solution.found) {
     PLIM_TRY(plim_stage_model_read(model, point, 0.5, plans->stages));
     plans->excess_bytes = plans->stages->peak_bytes - plans->limit_bytes;
     PLIM_TRY(plim_stage_plans_submit(plans));
   }
-  if (s.end == PLIM_SOLVE_INFEASIBLE && plans->has_best) {
-    s.bound = repeats(plans, plans->best); /* nothing is below the cutoff */
+  if (solution.end == PLIM_SOLVE_INFEASIBLE && plans->has_best) {
+    solution.bound = repeats(plans, plans->best); /* nothing is below the cutoff */
   }
-  if (first) plim_stage_plans_bound(plans, model, s.bound);
+  if (first) plim_stage_plans_bound(plans, model, solution.bound);
   return plim_context_cancelled(plans->dag->ctx) ? plim_fail(plans->dag->ctx, PLIM_ECANCEL, "planning was cancelled")
                                                  : PLIM_OK;
 }

@@ -47,25 +47,25 @@ static plim_status consider(moccasin *run, const plim_repeats *repeats) {
 }
 
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
-static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumbent)) {
-  plim_incumbent *inc = m->inc, *other = NULL;
+static plim_status seed(moccasin *run, plim_status (*start_search)(plim_incumbent *incumbent)) {
+  plim_incumbent *inc = run->inc, *other = NULL;
   int64_t iterations = inc->options->iterations;
   plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.seed_share)};
-  plim_repeats repeats = {.ctx = m->dag->ctx};
+  plim_repeats repeats = {.ctx = run->dag->ctx};
   plim_status status;
   task.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.seed_share + 1
                                    : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
   task.min_memory = inc->min_memory;
-  task.runs_an_op_limit = m->copies;
-  PLIM_CHECK(consider(m, &repeats)); /* program order */
+  task.runs_an_op_limit = run->copies;
+  PLIM_CHECK(consider(run, &repeats)); /* program order */
   if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(plim_incumbent_child(inc, &task, &other));
-  status = run(other);
+  status = start_search(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   plim_incumbent_raise_bound(inc, other->bound_ns);
   if (other->has_best) {
-    plim_status taken = plim_repeats_from_schedule(m->dag, &other->best, m->copies, &repeats);
-    if (taken == PLIM_OK) taken = consider(m, &repeats);
+    plim_status taken = plim_repeats_from_schedule(run->dag, &other->best, run->copies, &repeats);
+    if (taken == PLIM_OK) taken = consider(run, &repeats);
     if (taken != PLIM_OK) status = taken;
   }
 done:
@@ -93,27 +93,27 @@ static plim_status on_better(void *user, const plim_repeats *better) {
 /* The constraint search within a limit on the peak. *found and *bytes tell of its best. */
 static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, int64_t *bytes) {
   plim_incumbent *inc = run->inc;
-  plim_staged_search s = {.dag = run->dag,
-                          .copies = run->copies,
-                          .limit_bytes = limit,
-                          .bound_ns = inc->bound_ns,
-                          .faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX,
-                          .nodes = node_limit(run),
-                          .deadline_ns = plim_incumbent_deadline(inc, 100),
-                          .seed = inc->options->seed,
-                          .on_better = on_better,
-                          .user = run,
-                          .best = {.ctx = run->dag->ctx}};
-  plim_status status = plim_staged_search_run(&s, run->best.n > 0 ? &run->best : NULL);
+  plim_staged_search search = {.dag = run->dag,
+                               .copies = run->copies,
+                               .limit_bytes = limit,
+                               .bound_ns = inc->bound_ns,
+                               .faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX,
+                               .nodes = node_limit(run),
+                               .deadline_ns = plim_incumbent_deadline(inc, 100),
+                               .seed = inc->options->seed,
+                               .on_better = on_better,
+                               .user = run,
+                               .best = {.ctx = run->dag->ctx}};
+  plim_status status = plim_staged_search_run(&search, run->best.n > 0 ? &run->best : NULL);
   plim_status submitted = PLIM_OK;
-  *found = s.found;
-  if (s.found) submitted = submit(run, &s.best, strategies_tuning.moccasin.effort, bytes);
-  if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &s.best);
-  if (submitted == PLIM_OK && s.is_exhausted && run->dag->is_exact && limit >= inc->budget_bytes) {
+  *found = search.found;
+  if (search.found) submitted = submit(run, &search.best, strategies_tuning.moccasin.effort, bytes);
+  if (search.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &search.best);
+  if (submitted == PLIM_OK && search.is_exhausted && run->dag->is_exact && limit >= inc->budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */
-    plim_incumbent_raise_bound(inc, s.faster_than_ns);
+    plim_incumbent_raise_bound(inc, search.faster_than_ns);
   }
-  plim_repeats_free(&s.best);
+  plim_repeats_free(&search.best);
   return status != PLIM_OK ? status : submitted;
 }
 
@@ -172,20 +172,20 @@ static plim_status go_down(moccasin *run) {
                           run->inc->best_bytes > run->inc->target_bytes;
        round++) {
     if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
-    plim_staged_search s = {.dag = run->dag,
-                            .copies = run->copies,
-                            .limit_bytes = run->best_peak - step,
-                            .bound_ns = INT64_MAX, /* the first one is good */
-                            .faster_than_ns = INT64_MAX,
-                            .nodes = strategies_tuning.moccasin.min_memory_nodes,
-                            .deadline_ns = end_ns,
-                            .seed = run->inc->options->seed,
-                            .best = {.ctx = run->dag->ctx}};
-    plim_status status = plim_staged_search_run(&s, &run->best);
-    if (status == PLIM_OK && s.found) status = consider(run, &s.best);
-    if (!s.found) step /= 2;
-    if (s.found && step > (run->best_peak - least) / 2) step = (run->best_peak - least) / 2;
-    plim_repeats_free(&s.best);
+    plim_staged_search search = {.dag = run->dag,
+                                 .copies = run->copies,
+                                 .limit_bytes = run->best_peak - step,
+                                 .bound_ns = INT64_MAX, /* the first one is good */
+                                 .faster_than_ns = INT64_MAX,
+                                 .nodes = strategies_tuning.moccasin.min_memory_nodes,
+                                 .deadline_ns = end_ns,
+                                 .seed = run->inc->options->seed,
+                                 .best = {.ctx = run->dag->ctx}};
+    plim_status status = plim_staged_search_run(&search, &run->best);
+    if (status == PLIM_OK && search.found) status = consider(run, &search.best);
+    if (!search.found) step /= 2;
+    if (search.found && step > (run->best_peak - least) / 2) step = (run->best_peak - least) / 2;
+    plim_repeats_free(&search.best);
     PLIM_TRY(status);
   }
   return PLIM_OK;

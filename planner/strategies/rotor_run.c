@@ -26,21 +26,21 @@ typedef struct rotor_run {
 /* Append the runs for stages i to j within m units of memory, while state i is held. The choices of the recurrence are
  * followed; the depth of the recursion is at most the number of stages. */
 static plim_status follow_choices(rotor_run *run, int32_t i, int32_t j, int32_t m) {
-  plim_stage_runner *r = &run->runner;
+  plim_stage_runner *runner = &run->runner;
   for (;;) {
     plim_rotor_choice choice = plim_rotor_choose(run->rotor, i, j, m);
     int32_t inner = plim_rotor_inner_units(run->rotor, i, m, choice), k = choice.state;
-    if (k < 0 && k != PLIM_ROTOR_TAPE) return plim_stage_back(r, i);
+    if (k < 0 && k != PLIM_ROTOR_TAPE) return plim_stage_back(runner, i);
     if (k == PLIM_ROTOR_TAPE) {
-      PLIM_TRY(plim_stage_tape(r, i, choice.option));
+      PLIM_TRY(plim_stage_tape(runner, i, choice.option));
       PLIM_TRY(follow_choices(run, i + 1, j, inner));
-      plim_stage_untape(r, i, choice.option);
-      return plim_stage_back(r, i);
+      plim_stage_untape(runner, i, choice.option);
+      return plim_stage_back(runner, i);
     }
-    for (int32_t at = i; at < k; at++) PLIM_TRY(plim_stage_advance(r, at));
-    plim_stage_keep(r, k);
+    for (int32_t at = i; at < k; at++) PLIM_TRY(plim_stage_advance(runner, at));
+    plim_stage_keep(runner, k);
     PLIM_TRY(follow_choices(run, k, j, inner));
-    plim_stage_release(r, k);
+    plim_stage_release(runner, k);
     j = k - 1;
   }
 }

@@ -14,16 +14,17 @@ static int32_t copies_for(const plim_dag *dag) {
 }
 
 /* The search gets half of the time left; without a time limit a few thousand nodes. */
-static void limit_effort(const plim_stage_plans *plans, plim_staged_search *s) {
+static void limit_effort(const plim_stage_plans *plans, plim_staged_search *search) {
   const plim_plan_options *options = plans->inc->options;
   double seconds = plim_stage_plans_seconds(plans->inc);
-  s->nodes = strategies_tuning.stage_constraint.nodes_min +
-             strategies_tuning.stage_constraint.work / (plans->dag->n * (int64_t)s->copies + plans->dag->n_edges + 1);
-  s->deadline_ns = INT64_MAX;
-  if (options->iterations > 0 && options->iterations < s->nodes) s->nodes = options->iterations;
+  search->nodes =
+      strategies_tuning.stage_constraint.nodes_min +
+      strategies_tuning.stage_constraint.work / (plans->dag->n * (int64_t)search->copies + plans->dag->n_edges + 1);
+  search->deadline_ns = INT64_MAX;
+  if (options->iterations > 0 && options->iterations < search->nodes) search->nodes = options->iterations;
   if (options->iterations > 0 || seconds == 0) return;
-  s->nodes = INT64_MAX / 2;
-  s->deadline_ns = plim_now_ns() + (int64_t)(seconds > 0 ? seconds * 0.5e9 : 0);
+  search->nodes = INT64_MAX / 2;
+  search->deadline_ns = plim_now_ns() + (int64_t)(seconds > 0 ? seconds * 0.5e9 : 0);
 }
 
 static plim_status begin_at_best(plim_stage_plans *plans, int32_t copies, plim_repeats *start) {
@@ -47,24 +48,25 @@ plim_status plim_stage_plans_search(plim_stage_plans *plans) {
   plim_context *ctx = plans->dag->ctx;
   plim_incumbent *inc = plans->inc;
   plim_repeats start = {.ctx = ctx};
-  plim_staged_search s = {.dag = plans->dag,
-                          .copies = copies_for(plans->dag),
-                          .limit_bytes = plans->limit_bytes,
-                          .bound_ns = inc->bound_ns,
-                          .faster_than_ns = plans->has_best ? plans->best->time_ns : INT64_MAX,
-                          .seed = inc->options->seed,
-                          .best = {.ctx = ctx}};
+  plim_staged_search search = {.dag = plans->dag,
+                               .copies = copies_for(plans->dag),
+                               .limit_bytes = plans->limit_bytes,
+                               .bound_ns = inc->bound_ns,
+                               .faster_than_ns = plans->has_best ? plans->best->time_ns : INT64_MAX,
+                               .seed = inc->options->seed,
+                               .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;
-  limit_effort(plans, &s);
-  PLIM_CHECK(begin_at_best(plans, s.copies, &start));
-  status = plim_staged_search_run(&s, &start);
-  if (s.found) submitted = submit_repeats(plans, &s.best);
+  limit_effort(plans, &search);
+  PLIM_CHECK(begin_at_best(plans, search.copies, &start));
+  status = plim_staged_search_run(&search, &start);
+  if (search.found) submitted = submit_repeats(plans, &search.best);
   if (status == PLIM_OK) status = submitted;
-  if (s.is_exhausted && s.copies == plans->dag->n && plans->dag->is_exact && plans->limit_bytes >= inc->budget_bytes) {
-    plim_incumbent_raise_bound(inc, s.faster_than_ns);
+  if (search.is_exhausted && search.copies == plans->dag->n && plans->dag->is_exact &&
+      plans->limit_bytes >= inc->budget_bytes) {
+    plim_incumbent_raise_bound(inc, search.faster_than_ns);
   }
 done:
-  plim_repeats_free(&s.best);
+  plim_repeats_free(&search.best);
   plim_repeats_free(&start);
   return status;
 }

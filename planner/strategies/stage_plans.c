@@ -160,19 +160,19 @@ typedef struct watcher {
 } watcher;
 
 static int on_progress(void *user, double objective, double bound) {
-  const watcher *w = user;
-  const plim_incumbent *inc = w->plans->inc;
+  const watcher *watch = user;
+  const plim_incumbent *inc = watch->plans->inc;
   int64_t best = inc->has_best ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
   if (objective < strategies_tuning.stages.infinite) { /* a solver has infinity before its first point */
-    const int64_t repeats_ns = plim_integers_from_real(objective * (double)w->plans->dag->time_unit + 0.5);
-    const int64_t found = plim_integers_add_capped(w->plans->dag->time_ns, repeats_ns);
+    const int64_t repeats_ns = plim_integers_from_real(objective * (double)watch->plans->dag->time_unit + 0.5);
+    const int64_t found = plim_integers_add_capped(watch->plans->dag->time_ns, repeats_ns);
     if (found < best) best = found;
   }
-  if (w->plans->dag->is_exact && bound > 0 && bound < strategies_tuning.stages.infinite) {
-    int64_t raised = plim_stage_model_bound(w->model, bound);
+  if (watch->plans->dag->is_exact && bound > 0 && bound < strategies_tuning.stages.infinite) {
+    int64_t raised = plim_stage_model_bound(watch->model, bound);
     if (raised > proven) proven = raised < best ? raised : best;
   }
-  plim_progress progress = {.stage = w->relax ? "relaxation" : "integer program",
+  plim_progress progress = {.stage = watch->relax ? "relaxation" : "integer program",
                             .total = -1,
                             .elapsed_ns = plim_now_ns() - inc->started_ns,
                             .best_percent = best < INT64_MAX ? plim_problem_percent(inc->problem, best) : -1,

@@ -1,6 +1,6 @@
 /* Runs a strategy for an incumbent:
  *   1. take_known   the plan front's fastest plan within the budget becomes the best
- *   2. prove_hint   a bound that a file states is proved anew by the cut model
+ *   2. use_bounds   bounds of the plan front hold; one that a file states is proved anew by the cut model
  *   3. search       the strategy, unless the same effort was made before or the best is proved
  *   4. bound_after  a bound by the cut model, where the strategy has asked for none
  *   5. plim_front_note  the effort and the bound are noted in the plan front
@@ -76,25 +76,30 @@ static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *pro
   return status;
 }
 
+/* Step 2. A known plan was taken (`taken`), from a search of equal effort (`is_tried`), or not. Take over the bounds
+ * of the plan front, and prove those of a file as far as that may save the search. *is_done: no search is needed. Where
+ * the file states that the best is the optimum and that could not be proved, the strategy runs again. */
+static plim_status use_bounds(plim_incumbent *inc, plim_front *front, plim_front_try *attempt, int taken, int is_tried,
+                              int32_t *is_done) {
+  int64_t bound_ns = plim_front_bound(front, inc->budget_bytes), hint_ns = plim_front_hint(front, inc->budget_bytes);
+  int32_t proved = 0;
+  if (!taken || bound_ns <= inc->best_ns) plim_incumbent_raise_bound(inc, bound_ns);
+  bound_ns = inc->bound_ns;
+  if (taken) PLIM_TRY(prove_hint(inc, is_tried || hint_ns >= inc->best_ns ? hint_ns : 0, &proved));
+  *is_done = proved || (is_tried && hint_ns < inc->best_ns);
+  return *is_done && inc->bound_ns > bound_ns ? note_proof(inc, front, attempt, hint_ns) : PLIM_OK;
+}
+
 static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                                   int32_t *from_front) {
   plim_front_try attempt = try_of(inc);
-  int32_t taken, proved = 0;
+  int32_t taken;
   PLIM_TRY(take_known(inc, front, &taken));
-  int64_t bound_ns = inc->min_memory ? 0 : plim_front_bound(front, inc->budget_bytes);
-  int64_t hint_ns = inc->min_memory ? 0 : plim_front_hint(front, inc->budget_bytes);
-  int64_t known_ns = inc->best_ns, known_bytes = inc->best_bytes;
-  int tried = taken && plim_front_tried(front, &attempt);
-  if (!taken || bound_ns <= inc->best_ns) plim_incumbent_raise_bound(inc, bound_ns);
-  bound_ns = inc->bound_ns;
-  if (taken && !inc->min_memory) {
-    PLIM_TRY(prove_hint(inc, tried || hint_ns >= inc->best_ns ? hint_ns : 0, &proved));
-  }
-  /* Where the file states that the best is the optimum and that could not be proved, the strategy runs again. */
-  int done = proved || (tried && (inc->min_memory || hint_ns < inc->best_ns));
-  plim_status status = PLIM_OK;
-  if (!done) status = search_and_note(inc, strategy, front, &attempt);
-  if (done && inc->bound_ns > bound_ns) status = note_proof(inc, front, &attempt, hint_ns);
+  const int64_t known_ns = inc->best_ns, known_bytes = inc->best_bytes;
+  const int is_tried = taken && plim_front_tried(front, &attempt);
+  int32_t is_done = is_tried;
+  if (!inc->min_memory) PLIM_TRY(use_bounds(inc, front, &attempt, taken, is_tried, &is_done));
+  plim_status status = is_done ? PLIM_OK : search_and_note(inc, strategy, front, &attempt);
   *from_front = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;
   return status;
 }

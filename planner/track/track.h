@@ -111,7 +111,7 @@ void plim_track_keep(plim_track *track);
 void plim_track_settle(plim_track *track);
 int64_t plim_track_peak(const plim_track *track);
 
-/* Sum over runs of what live bytes exceed the limit by; INT64_MAX where it is larger. For long schedules approximate. */
+/* Sum over runs of the live bytes above the limit; INT64_MAX where it is larger. For long schedules an estimate. */
 int64_t plim_track_excess(const plim_track *track, int64_t limit);
 
 /* ---- lifetimes (track_lifetimes.c) ---- */
