@@ -92,7 +92,7 @@ plim_status plim_front_insert(plim_front *front, const plim_front_point *point, 
   front->point[at] = fresh;
   front->n++;
   front->weight += weight_of(&fresh);
-  front->changed = 1;
+  front->is_changed = 1;
   if (added) *added = 1;
   lighten(front);
   return PLIM_OK;
@@ -137,10 +137,10 @@ plim_status plim_front_note(plim_front *front, const plim_front_try *attempt) {
     int64_t before = plim_front_stated(known);
     if (known->bound_ns < attempt->bound_ns) known->bound_ns = attempt->bound_ns;
     known->hint_ns = attempt->hint_ns;
-    front->changed |= plim_front_stated(known) != before;
+    front->is_changed |= plim_front_stated(known) != before;
     return PLIM_OK;
   }
-  front->changed = 1;
+  front->is_changed = 1;
   if (front->n_tries == PLIM_FRONT_TRIES) {
     memmove(front->attempt, front->attempt + 1, (size_t)--front->n_tries * sizeof *front->attempt);
   }
@@ -178,6 +178,6 @@ void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t prov
     plim_front_try *attempt = &front->attempt[i];
     if (attempt->budget_bytes < budget_bytes || attempt->hint_ns <= proved_ns) continue;
     attempt->hint_ns = 0;
-    front->changed = 1;
+    front->is_changed = 1;
   }
 }

@@ -14,8 +14,13 @@
  *
  * Points are sorted by bytes; each needs more bytes than the one before it and takes less time. So the fastest plan
  * within a budget is the last point within it, and a larger budget never gives a slower plan. A try that has a proven
- * bound bounds every smaller budget as well. */
+ * bound bounds every smaller budget as well.
+ *
+ * Example: the points (100 bytes, 9 ms) and (150 bytes, 7 ms). A budget of 140 bytes has the first. A new point
+ * (120, 8) comes between them; (120, 7) drops the second; (120, 9) is not added. A try at 150 bytes proved that no plan
+ * takes less than 6 ms: nor does one within 140. */
 
+/* A plan: its schedule and its addresses. */
 typedef struct plim_front_point {
   int64_t bytes, time_ns; /* what a budget bounds: packed size, or peak where nothing is packed */
   int32_t n_commands, n_offsets;
@@ -25,53 +30,67 @@ typedef struct plim_front_point {
 
 enum { PLIM_TRY_MIN_MEMORY = -1 /* as a budget: the lowest plan was looked for */ };
 
-/* One planning call: the effort that went into one budget. bound_ns was proved by this process; hint_ns is a bound that
- * a file states, which nothing relies on before it is proved again. */
+/* A try: one planning call, and the effort that went into it. Two calls of equal effort find the same. */
 typedef struct plim_front_try {
-  int64_t budget_bytes, iterations, time_limit_ns, bound_ns, hint_ns;
+  int64_t budget_bytes;
+  int64_t iterations, time_limit_ns;
   uint64_t seed;
   int32_t threads;
+  int64_t bound_ns; /* proved by this process: no plan within the budget takes less; 0: nothing */
+  int64_t hint_ns;  /* a bound that a file states, which nothing relies on before it is proved again; 0: none */
 } plim_front_try;
 
-enum { PLIM_FRONT_TRIES = 4096 };
+enum {
+  PLIM_FRONT_TRIES = 4096,    /* tries that are kept, the latest ones */
+  PLIM_FRONT_WEIGHT = 3000000 /* commands and offsets of all points, at most */
+};
 
 typedef struct plim_front {
   plim_context *ctx;
-  int32_t n, n_tries; /* tries: the latest PLIM_FRONT_TRIES of them */
+  int32_t n;
+  plim_front_point *point; /* [n] by bytes */
+  int64_t weight;          /* commands and offsets of all points */
+  int32_t n_tries;
+  plim_front_try *attempt; /* [n_tries] */
+  int32_t is_changed;      /* 1: since it was made or read */
   int64_t room, room_tries;
-  int64_t weight; /* commands and offsets of all points */
-  plim_front_point *point;
-  plim_front_try *attempt;
-  int32_t changed; /* since it was made or read */
 } plim_front;
 
 /* An empty plan front is {.ctx = ctx}. */
 void plim_front_free(plim_front *front); /* leaves it empty */
 
+/* ---- points ---- */
+
 /* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *added (may be
- * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT commands and offsets gives up points that
- * make the least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives
- * up. */
-enum { PLIM_FRONT_WEIGHT = 3000000 };
+ * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT gives up the points that make the least
+ * difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
 PLIM_MUST_USE plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *added);
 
-/* The fastest point within the budget, NULL when there is none; the point of fewest bytes, NULL when there is none. */
+/* The fastest point within the budget; NULL: there is none. */
 const plim_front_point *plim_front_find(const plim_front *front, int64_t budget_bytes);
+
+/* The point of fewest bytes; NULL: there is none. */
 const plim_front_point *plim_front_smallest(const plim_front *front);
 
 /* Add the points and tries of another plan front of the same graph, profile and options. */
 PLIM_MUST_USE plim_status plim_front_merge(plim_front *to, const plim_front *from);
 
-/* Tries: note one, or a better bound or another hint of one; look for one with the same budget and effort. */
+/* ---- tries ---- */
+
+/* Note a try; of one of equal effort that is noted already, its larger bound and the new hint. */
 PLIM_MUST_USE plim_status plim_front_note(plim_front *front, const plim_front_try *attempt);
+
+/* Is one of equal effort noted? */
 int plim_front_tried(const plim_front *front, const plim_front_try *attempt);
 
-/* What a file states as the bound of a try. */
+/* The larger of bound and hint: what a file states as the bound of a try. */
 int64_t plim_front_stated(const plim_front_try *attempt);
 
-/* The best bound proved for a budget, the best hint for it (0: none); forget hints above `proved_ns`. */
+/* The best bound for a budget, by tries at it and at larger ones; the best hint for it. 0: none. */
 int64_t plim_front_bound(const plim_front *front, int64_t budget_bytes);
 int64_t plim_front_hint(const plim_front *front, int64_t budget_bytes);
+
+/* Forget the hints for a budget that are above what was proved. */
 void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t proved_ns);
 
 /* ==== front file (front_file.c) ==== */

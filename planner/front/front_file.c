@@ -175,7 +175,7 @@ plim_status plim_front_parse(plim_context *ctx, const char *name, const char *te
     }
   }
   plim_json_close(&doc);
-  front->changed = 0;
+  front->is_changed = 0;
   if (doc.status != PLIM_OK) plim_front_free(front);
   return doc.status;
 }
@@ -199,7 +199,7 @@ plim_status plim_front_open(const char *folder, const char *key, plim_front_file
 
 plim_status plim_front_save(const plim_front_file *file, const plim_front *front) {
   if (!file->path[0]) return PLIM_OK;
-  if (!front->changed) {
+  if (!front->is_changed) {
     plim_cache_touch(file->path);
     return PLIM_OK;
   }

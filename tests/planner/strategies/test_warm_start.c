@@ -251,7 +251,7 @@ static void edit_file(const planner_case *c, edit_front *edit) {
   cr_assert_gt(front.n_tries, 0);
   const int32_t n = front.n;
   edit(&front);
-  front.changed = 1;
+  front.is_changed = 1;
   cr_assert_eq(plim_front_save(&file, &front), PLIM_OK);
   front.n = n; /* what the edit left out of the file is freed too */
   plim_front_free(&front);
