@@ -115,9 +115,9 @@ plim_status plim_front_merge(plim_front *to, const plim_front *from) {
 
 /* ---- tries ---- */
 
-static int equal_effort(const plim_front_try *attempt, const plim_front_try *b) {
-  return attempt->budget_bytes == b->budget_bytes && attempt->iterations == b->iterations && attempt->seed == b->seed &&
-         attempt->time_limit_ns == b->time_limit_ns && attempt->threads == b->threads;
+static int equal_effort(const plim_front_try *a, const plim_front_try *b) {
+  return a->budget_bytes == b->budget_bytes && a->iterations == b->iterations && a->seed == b->seed &&
+         a->time_limit_ns == b->time_limit_ns && a->threads == b->threads;
 }
 
 static plim_front_try *find_try(const plim_front *front, const plim_front_try *attempt) {
