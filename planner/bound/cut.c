@@ -126,8 +126,8 @@ static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *boun
                                      plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   effort_left half = half_of(effort);
-  cut_tools *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
-  PLIM_TRY(make_tools(p, p->fixed_order, &bound_cache->own));
+  cut_tools *order = p->has_fixed_order ? &bound_cache->own : &bound_cache->order;
+  PLIM_TRY(make_tools(p, p->has_fixed_order, &bound_cache->own));
   PLIM_TRY(raise_bound(inc, &bound_cache->own, &half));
   if (plim_incumbent_decided(inc)) return PLIM_OK;
   PLIM_TRY(make_tools(p, 1, order));
@@ -147,7 +147,7 @@ static plim_status prove(plim_incumbent *inc, const effort_left *effort, int64_t
     PLIM_TRY(plim_bound_cache_new(inc->problem, &own));
     bound_cache = own;
   }
-  plim_status status = make_tools(inc->problem, inc->problem->fixed_order, &bound_cache->own);
+  plim_status status = make_tools(inc->problem, inc->problem->has_fixed_order, &bound_cache->own);
   if (status == PLIM_OK) status = raise_bound_to(inc, &bound_cache->own, effort, target_ns);
   plim_bound_cache_free(own);
   return status;

@@ -53,7 +53,7 @@ static void count_needed(plim_cut_model *model, int32_t item) {
 
 int plim_cut_may_repeat(const plim_cut_model *model, int32_t op, int32_t v) {
   const plim_planned_op *o = &model->problem->op[op];
-  if (o->once) return 0;
+  if (o->runs_once) return 0;
   for (int32_t i = 0; i < o->closed_by.n; i++) {
     if (o->closed_by.at[i] == v || plim_cut_before(&model->order, o->closed_by.at[i], v)) return 0;
   }

@@ -68,7 +68,7 @@ plim_status plim_forward_make(const plim_problem *p, plim_forward *out) {
   int marked = is_marked(p);
   int32_t end = marked ? p->n_ops - 1 : widest_moment(p);
   for (int32_t v = 0; v <= end; v++) {
-    forward.is_forward[v] = p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].once;
+    forward.is_forward[v] = p->graph->op[v].phase == PLIM_PHASE_FORWARD && !p->op[v].runs_once;
     if (forward.is_forward[v]) forward.op[forward.n++] = v;
   }
   find_last_readers(&forward);

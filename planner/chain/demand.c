@@ -48,7 +48,7 @@ static plim_status run_op(plim_demand *demand, int32_t v) {
 
 static int may_repeat(const plim_demand *demand, int32_t v) {
   const plim_planned_op *op = &demand->problem->op[v];
-  if (op->once) return 0;
+  if (op->runs_once) return 0;
   for (int32_t i = 0; i < op->closed_by.n; i++) {
     if (demand->ran[op->closed_by.at[i]]) return 0;
   }

@@ -206,7 +206,7 @@ plim_status plim_incumbent_best_so_far(const plim_incumbent *inc, plim_status st
 
 plim_status plim_incumbent_program_order(plim_incumbent *inc, int64_t limit, plim_schedule *out) {
   PLIM_TRY(plim_schedule_program_order(inc->problem, out));
-  if (!inc->own->selection.useful) return PLIM_OK;
+  if (!inc->own->selection.is_useful) return PLIM_OK;
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, out));
   (void)plim_variant_selection_run(&inc->own->selection, inc->own->timeline, out, limit);
   return PLIM_OK;
@@ -225,7 +225,7 @@ static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, 
 static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule) {
   int32_t changed;
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, *schedule));
-  if (!inc->own->selection.useful) return PLIM_OK;
+  if (!inc->own->selection.is_useful) return PLIM_OK;
   int64_t least = plim_variant_selection_least(inc->own->timeline, *schedule),
           limit = inc->min_memory ? least : inc->budget_bytes;
   if (inc->own->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
@@ -324,7 +324,7 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
   int64_t time_ns = inc->own->timeline->time_ns, bytes;
   int32_t changed;
-  if (!inc->own->selection.useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes) {
+  if (!inc->own->selection.is_useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes) {
     return PLIM_OK;
   }
   if (schedule == &inc->own->reselected) return PLIM_OK; /* it has the fastest already */

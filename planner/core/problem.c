@@ -231,7 +231,7 @@ static plim_status build(problem_builder *builder, const plim_plan_options *opti
   PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *p->own_op, &p->own_op));
   p->op = p->own_op;
   for (int32_t v = 0; v < p->n_ops; v++) {
-    p->own_op[v].once = plim_op_class_once(p->graph->op[v].cls);
+    p->own_op[v].runs_once = plim_op_class_once(p->graph->op[v].cls);
   }
   PLIM_TRY(make_items(builder));
   p->item = p->own_item;
@@ -258,7 +258,7 @@ plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const 
   p->profile = profile;
   p->n_ops = graph->n_ops;
   p->plan_class = plan_class;
-  p->fixed_order = plan_class != PLIM_CLASS_FREE;
+  p->has_fixed_order = plan_class != PLIM_CLASS_FREE;
   p->align = options->unpacked ? 1 : PLIM_ALIGN;
   problem_builder builder = {.problem = p};
   plim_status status = build(&builder, options);

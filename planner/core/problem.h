@@ -53,7 +53,7 @@ typedef struct plim_ids {
 typedef struct plim_planned_op {
   plim_ids reads, writes;                   /* items */
   plim_ids preds, closed_by, succs, closes; /* ops, see above */
-  int32_t once;                             /* 1: runs exactly once: an op of class once or effect */
+  int32_t runs_once;                        /* 1: exactly once: an op of class once or effect */
   int32_t n_overwrites, n_choices;
   const plim_overwrite *overwrite; /* [n_overwrites] */
   const plim_choice *choice;       /* [n_choices] choice[0] is the fastest; measured times within 3 % are equal */
@@ -85,7 +85,7 @@ typedef struct plim_problem {
   const plim_profile *profile; /* borrowed */
   int32_t n_ops, n_items;
   plim_plan_class plan_class; /* the class of schedules that is searched */
-  int32_t fixed_order;        /* 1: first runs stay in program order, in every class but FREE */
+  int32_t has_fixed_order;    /* 1: first runs stay in program order, in every class but FREE */
   int64_t align;              /* of every size and offset, in bytes: PLIM_ALIGN; 1 for plans without addresses */
   int64_t persistent_bytes;
   int64_t keep_all_ns;       /* time of every op once, each by its fastest variant of any numerics key */

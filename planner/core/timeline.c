@@ -59,7 +59,7 @@ static plim_status check_run(const plim_timeline *timeline, int32_t v, int32_t p
   const plim_problem *p = timeline->problem;
   const plim_planned_op *op = &p->op[v];
   const plim_op *name = p->graph->op;
-  if (op->once && timeline->ran[v]) {
+  if (op->runs_once && timeline->ran[v]) {
     return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' again, which runs once", position, name[v].name);
   }
   for (int32_t i = 0; i < op->preds.n; i++) {
@@ -73,7 +73,7 @@ static plim_status check_run(const plim_timeline *timeline, int32_t v, int32_t p
     return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' after the update '%s'", position, name[v].name,
                      name[u].name);
   }
-  if (p->fixed_order && !timeline->ran[v] && v > 0 && !timeline->ran[v - 1]) {
+  if (p->has_fixed_order && !timeline->ran[v] && v > 0 && !timeline->ran[v - 1]) {
     return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' for the first time before '%s'", position, name[v].name,
                      name[v - 1].name);
   }

@@ -58,8 +58,8 @@ PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const 
 
 typedef struct plim_variant_selection {
   const plim_problem *problem;
-  int32_t useful; /* 0: no op has a choice with less workspace than its fastest, so nothing can be gained */
-  int32_t *first; /* [n_ops + 1] where the sums of an op begin in `key_sum` */
+  int32_t is_useful; /* 0: no op has a choice with less workspace than its fastest, so nothing can be gained */
+  int32_t *first;    /* [n_ops + 1] where the sums of an op begin in `key_sum` */
   struct plim_selection_key *key_sum; /* scratch: sums by op and numerics key */
 } plim_variant_selection;
 

@@ -34,8 +34,8 @@ static int is_useful(const plim_problem *p) {
 
 plim_status plim_variant_selection_make(const plim_problem *p, plim_variant_selection *out) {
   plim_status status;
-  *out = (plim_variant_selection){.problem = p, .useful = is_useful(p)};
-  if (!out->useful) return PLIM_OK;
+  *out = (plim_variant_selection){.problem = p, .is_useful = is_useful(p)};
+  if (!out->is_useful) return PLIM_OK;
   PLIM_CHECK(plim_allocate(p->ctx, (int64_t)p->n_ops + 1, sizeof *out->first, &out->first));
   for (int32_t v = 0; v < p->n_ops; v++) out->first[v + 1] = out->first[v] + p->op[v].n_choices;
   PLIM_CHECK(plim_allocate(p->ctx, out->first[p->n_ops], sizeof *out->key_sum, &out->key_sum));
@@ -94,11 +94,11 @@ static int32_t choose(const plim_planned_op *op, int32_t numerics_key, int64_t r
 }
 
 /* Add a run of op v, whose workspace may have `room` bytes, to the sums. */
-static void add_run(plim_variant_selection *sel, int32_t v, int64_t room) {
-  const plim_planned_op *op = &sel->problem->op[v];
+static void add_run(plim_variant_selection *selection, int32_t v, int64_t room) {
+  const plim_planned_op *op = &selection->problem->op[v];
   for (int32_t row = 0; row < op->n_choices; row++) {
     if (row_of_key(op, row) != row) continue;
-    key_sum *sum = &sel->key_sum[sel->first[v] + row];
+    key_sum *sum = &selection->key_sum[selection->first[v] + row];
     const plim_choice *c = &op->choice[choose(op, op->choice[row].numerics_key, room)];
     int64_t missing = c->workspace_bytes - room;
     if (missing > sum->missing_bytes) sum->missing_bytes = missing;
@@ -106,9 +106,9 @@ static void add_run(plim_variant_selection *sel, int32_t v, int64_t room) {
   }
 }
 
-static int32_t best_key(const plim_variant_selection *sel, int32_t v) {
-  const plim_planned_op *op = &sel->problem->op[v];
-  const key_sum *sum = &sel->key_sum[sel->first[v]];
+static int32_t best_key(const plim_variant_selection *selection, int32_t v) {
+  const plim_planned_op *op = &selection->problem->op[v];
+  const key_sum *sum = &selection->key_sum[selection->first[v]];
   int32_t best = 0;
   for (int32_t row = 1; row < op->n_choices; row++) {
     if (row_of_key(op, row) != row) continue;
@@ -118,15 +118,15 @@ static int32_t best_key(const plim_variant_selection *sel, int32_t v) {
   return op->choice[best].numerics_key;
 }
 
-int plim_variant_selection_run(plim_variant_selection *sel, const plim_timeline *timeline, plim_schedule *schedule,
-                               int64_t limit) {
+int plim_variant_selection_run(plim_variant_selection *selection, const plim_timeline *timeline,
+                               plim_schedule *schedule, int64_t limit) {
   int changed = 0;
-  if (!sel->useful) return 0;
-  for (int32_t i = 0; i < sel->first[sel->problem->n_ops]; i++) sel->key_sum[i] = (key_sum){0};
-  for (int32_t j = 0; j < schedule->n; j++) add_run(sel, schedule->op[j], room_at(timeline, schedule, j, limit));
+  if (!selection->is_useful) return 0;
+  for (int32_t i = 0; i < selection->first[selection->problem->n_ops]; i++) selection->key_sum[i] = (key_sum){0};
+  for (int32_t j = 0; j < schedule->n; j++) add_run(selection, schedule->op[j], room_at(timeline, schedule, j, limit));
   for (int32_t j = 0; j < schedule->n; j++) {
     int32_t v = schedule->op[j];
-    int32_t choice = choose(&sel->problem->op[v], best_key(sel, v), room_at(timeline, schedule, j, limit));
+    int32_t choice = choose(&selection->problem->op[v], best_key(selection, v), room_at(timeline, schedule, j, limit));
     changed |= choice != schedule->choice[j];
     schedule->choice[j] = choice;
   }

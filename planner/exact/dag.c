@@ -30,7 +30,7 @@ static void describe_ops(plim_dag *dag) {
   for (int32_t o = 0; o < p->n_ops; o++) {
     const plim_planned_op *op = &p->op[o];
     plim_dag_node *node = &dag->own_node[dag->n_inputs + o];
-    *node = (plim_dag_node){.op = o, .last_stage = op->once ? dag->n_inputs + o : dag->n - 1};
+    *node = (plim_dag_node){.op = o, .last_stage = op->runs_once ? dag->n_inputs + o : dag->n - 1};
     for (int32_t i = 0; i < op->closed_by.n; i++) {
       int32_t update = dag->n_inputs + op->closed_by.at[i];
       if (update < node->last_stage) node->last_stage = update;

@@ -80,7 +80,7 @@ static plim_status search_order(plim_incumbent *inc) {
   keep.bound_bytes = plim_bound_bytes(inc->problem, &op);
   plim_status status = plim_schedule_program_order(inc->problem, &keep.schedule);
   if (status == PLIM_OK) status = submit_well(inc, &keep.schedule);
-  int may_improve = !inc->problem->fixed_order && !is_enough(inc) && !plim_effort_over(inc->problem->ctx, 0);
+  int may_improve = !inc->problem->has_fixed_order && !is_enough(inc) && !plim_effort_over(inc->problem->ctx, 0);
   if (status == PLIM_OK && may_improve) status = improve_order(&keep);
   plim_schedule_free(&keep.schedule);
   return status;

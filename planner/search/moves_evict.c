@@ -14,7 +14,7 @@ enum { LONGEST_CHAIN = 12 /* most inputs that one eviction recomputes */ };
 int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out) {
   const plim_track *track = mover->track;
   const plim_item *it = &track->problem->item[item];
-  if (it->producer < 0 || it->bytes == 0 || track->problem->op[it->producer].once) return 0;
+  if (it->producer < 0 || it->bytes == 0 || track->problem->op[it->producer].runs_once) return 0;
   int32_t made = plim_track_before(track, it->producer, slot);
   if (made < 0) return 0;
   int32_t end = plim_track_end(track, item, made);

@@ -104,7 +104,7 @@ static void move_run(plim_track *track, int32_t r, int32_t next) {
 int plim_move_group(plim_mover *mover) {
   plim_track *track = mover->track;
   group g;
-  if (track->problem->fixed_order) return 0;
+  if (track->problem->has_fixed_order) return 0;
   int32_t r = track->first[plim_random_below(&mover->random, track->problem->n_ops)];
   int32_t far = plim_random_percent(&mover->random, search_tuning.first.middle_percent) ? search_tuning.first.middle
                                                                                         : search_tuning.first.far;

@@ -85,7 +85,7 @@ static void set_shares(const plim_problem *p, plim_anneal *anneal, const plim_an
   for (int32_t v = 0; v < p->n_ops; v++) choices |= p->op[v].n_choices > 1;
   for (int move = 0; move < PLIM_MOVES; move++) anneal->share[move] = annealing->share[move];
   if (!choices) anneal->share[PLIM_MOVE_CHOICE] = 0;
-  if (p->fixed_order) anneal->share[PLIM_MOVE_FIRST] = anneal->share[PLIM_MOVE_GROUP] = 0;
+  if (p->has_fixed_order) anneal->share[PLIM_MOVE_FIRST] = anneal->share[PLIM_MOVE_GROUP] = 0;
 }
 
 /* Improve the schedule in the track by exact neighbourhoods, unless the runs of an op are limited. The copy of the

@@ -2,6 +2,8 @@
  * is the default. */
 #include "planner/strategies/strategy.h"
 
+#include <assert.h>
+
 #include "planner/search/searches.h"
 #include "runtime/base/name.h"
 
@@ -88,6 +90,7 @@ plim_status plim_strategy_begin(plim_context *ctx, const plim_graph *graph, cons
   plim_strategy_task task = {.options = options};
   plim_plan_class plan_class = PLIM_CLASS_FREE;
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &task.strategy));
+  assert(task.strategy);
   PLIM_TRY(class_of(ctx, task.strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &task.problem));
   *out = task;

@@ -5,7 +5,7 @@
 int plim_track_may_repeat(const plim_track *track, int32_t op, int32_t next) {
   const plim_planned_op *planned = &track->problem->op[op];
   int32_t slot = next < 0 ? track->memory_profile->n_slots : track->run[next].slot;
-  if (planned->once || track->first[op] < 0 || track->run[track->first[op]].slot >= slot) return 0;
+  if (planned->runs_once || track->first[op] < 0 || track->run[track->first[op]].slot >= slot) return 0;
   for (int32_t i = 0; i < planned->closed_by.n; i++) {
     if (track->run[track->first[planned->closed_by.at[i]]].slot < slot) return 0;
   }
@@ -33,7 +33,7 @@ void plim_track_window(const plim_track *track, int32_t run, int32_t *low, int32
     int32_t slot = track->run[track->first[planned->closed_by.at[i]]].slot;
     if (slot < *high) *high = slot;
   }
-  if (!track->problem->fixed_order) return;
+  if (!track->problem->has_fixed_order) return;
   if (op > 0 && track->run[track->first[op - 1]].slot > *low) *low = track->run[track->first[op - 1]].slot;
   if (op + 1 < track->problem->n_ops && track->run[track->first[op + 1]].slot < *high) {
     *high = track->run[track->first[op + 1]].slot;

@@ -53,13 +53,13 @@ static int may_follow(const plim_problem *p, const plim_groups *g, int32_t op, i
   }
   int32_t joined = g->n_members[reader];
   for (int32_t k = 0; k < g->n_members[op]; k++) joined += !is_member(g, reader, g->member[op][k]);
-  return joined <= PLIM_GROUP_MOST && (!p->fixed_order || reader == op + 1);
+  return joined <= PLIM_GROUP_MOST && (!p->has_fixed_order || reader == op + 1);
 }
 
 static int may_fuse(const plim_problem *p, const plim_groups *g, int32_t op, int32_t most_readers) {
   const plim_planned_op *v = &p->op[op];
-  if (v->once || v->succs.n == 0 || v->succs.n > most_readers || v->closes.n > 0) return 0;
-  if (p->fixed_order && v->succs.n > 1) return 0;
+  if (v->runs_once || v->succs.n == 0 || v->succs.n > most_readers || v->closes.n > 0) return 0;
+  if (p->has_fixed_order && v->succs.n > 1) return 0;
   for (int32_t i = 0; i < v->writes.n; i++) {
     if (p->item[v->writes.at[i]].is_output) return 0;
   }

@@ -75,7 +75,7 @@ Test(variant_selection, chooses_as_all_combinations_would) {
     cr_assert_eq(plim_variant_selection_make(c.problem, &selection), PLIM_OK);
     draw_sequence(&c, seed, t, &s);
     int64_t least = plim_variant_selection_least(t, &s);
-    if (selection.useful && most_runs(&s, c.problem->n_ops) <= MOST_RUNS) {
+    if (selection.is_useful && most_runs(&s, c.problem->n_ops) <= MOST_RUNS) {
       int64_t limit = least + (int64_t)(seed % 3) * 512, expected = least_total(t, &s, limit);
       cr_assert_geq(expected, 0, "seed %llu", (unsigned long long)seed);
       cr_expect_lt(least_total(t, &s, least - 1), 0, "seed %llu", (unsigned long long)seed);

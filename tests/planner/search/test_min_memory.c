@@ -59,7 +59,7 @@ Test(min_memory, many_ops_are_brought_far_down) {
 static void lengthen(const plim_problem *p, int32_t times, plim_schedule *s) {
   plim_schedule longer = {.ctx = s->ctx};
   for (int32_t j = 0; j < s->n; j++) {
-    int32_t runs = p->op[s->op[j]].once ? 1 : times;
+    int32_t runs = p->op[s->op[j]].runs_once ? 1 : times;
     while (runs-- > 0) cr_assert_eq(plim_schedule_add(&longer, s->op[j], s->choice[j]), PLIM_OK);
   }
   cr_assert_eq(plim_schedule_copy(s, &longer), PLIM_OK);
