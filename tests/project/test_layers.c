@@ -112,6 +112,15 @@ static int is_source(const char *name) {
   return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h") || !strcmp(dot, ".inc") || !strcmp(dot, ".cu"));
 }
 
+/* Is it a header that the files of another folder of the planner share among themselves? Tests may include it, and
+ * tools/solver, the program in which solvers run, those of planner/solvers. */
+static int is_internal_elsewhere(const char *file, const char *include) {
+  const char *base = strrchr(include, '/');
+  if (!begins(include, "planner/") || !strstr(include, "_internal.h") || begins(file, "tests/")) return 0;
+  if (begins(file, "tools/solver/") && begins(include, "planner/solvers/")) return 0;
+  return strncmp(file, include, (size_t)(base - include) + 1) != 0;
+}
+
 static int files, includes;
 
 static void check_file(const char *file) {
@@ -126,6 +135,7 @@ static void check_file(const char *file) {
     if (sscanf(line, " # include \"%255[^\"]\"", include) != 1) continue;
     includes++;
     cr_expect(allowed(rule, include), "%s may not include %s", file, include);
+    cr_expect(!is_internal_elsewhere(file, include), "%s includes %s, of another folder alone", file, include);
   }
   (void)fclose(f);
 }
@@ -170,6 +180,10 @@ Test(layers, the_rule_itself_can_refuse) {
   cr_assert(!allowed(layer_of("runtime/device/device.c"), "runtime/profile/profiler.h"));
   cr_assert(allowed(layer_of("runtime/train/loop.c"), "planner/planner.h"));
   cr_assert(!allowed(layer_of("runtime/train/loop.c"), "planner/core/problem.h"));
+  cr_assert(is_internal_elsewhere("planner/search/polish.c", "planner/track/track_internal.h"));
+  cr_assert(is_internal_elsewhere("tools/plimsoll/cmd_pack.c", "planner/pack/exact_internal.h"));
+  cr_assert(!is_internal_elsewhere("planner/pack/niche.c", "planner/pack/niche_internal.h"));
+  cr_assert(!is_internal_elsewhere("tests/planner/pack/test_niche_cover.c", "planner/pack/niche_internal.h"));
 }
 
 /* Do the rows of two folders let each include the other, directly or through others? */
