@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-typedef struct writer {
+typedef struct plan_writer {
   const plim_problem *problem;
   const plim_timeline *timeline;
   const plim_schedule *schedule;
@@ -15,75 +15,82 @@ typedef struct writer {
   plim_plan_variant *variant;                  /* [runs] */
   int32_t *variant_at;                         /* [n_choices] index + 1 of the choice among the plan's variants */
   int32_t n_buffers, n_variants, room_buffers; /* written so far; room for buffers */
-} writer;
+} plan_writer;
 
-static void write_steps(writer *w) {
-  const plim_problem *p = w->problem;
-  for (int32_t j = 0; j < w->schedule->n; j++) {
-    int32_t op = w->schedule->op[j];
-    const plim_choice *choice = &p->op[op].choice[w->schedule->choice[j]];
-    int32_t *at = &w->variant_at[choice - p->choice];
+/* A command for each run, with its variant; then the in-place pairs, from the lifetimes that have a successor. */
+static void write_commands(plan_writer *writer) {
+  const plim_problem *p = writer->problem;
+  for (int32_t j = 0; j < writer->schedule->n; j++) {
+    int32_t op = writer->schedule->op[j];
+    const plim_choice *choice = &p->op[op].choice[writer->schedule->choice[j]];
+    int32_t *at = &writer->variant_at[choice - p->choice];
     if (*at == 0) {
       const plim_variant *row = &p->profile->variant[p->profile->first[op] + choice->variant];
-      w->variant[w->n_variants] = (plim_plan_variant){.op = op, .variant = *row};
-      *at = ++w->n_variants;
+      writer->variant[writer->n_variants] = (plim_plan_variant){.op = op, .variant = *row};
+      *at = ++writer->n_variants;
     }
-    w->command[j] = (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = *at - 1};
+    writer->command[j] = (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = *at - 1};
   }
-  for (int32_t c = 0; c < w->timeline->n_lifetimes; c++) {
-    const plim_lifetime *lifetime = &w->timeline->lifetime[c];
+  for (int32_t c = 0; c < writer->timeline->n_lifetimes; c++) {
+    const plim_lifetime *lifetime = &writer->timeline->lifetime[c];
     if (lifetime->successor < 0) continue;
-    plim_command *command = &w->command[lifetime->end];
+    plim_command *command = &writer->command[lifetime->end];
     command->pair[command->n_pairs++] = lifetime->pair;
   }
 }
 
-static void add_buffer(writer *w, int32_t storage, int32_t begin, int32_t end, int64_t offset, int64_t bytes) {
-  w->buffer[w->n_buffers++] =
+/* `offset` -1: the plan has no addresses. */
+static void add_buffer(plan_writer *writer, int32_t storage, int32_t begin, int32_t end, int64_t offset,
+                       int64_t bytes) {
+  writer->buffer[writer->n_buffers++] =
       (plim_plan_buffer){.storage = storage, .begin = begin, .end = end, .offset = offset, .bytes = bytes};
 }
 
-/* -1: the plan has no addresses. */
-static int64_t offset_of(const writer *w, int32_t box) {
-  return w->placement ? w->placement->offset[box] : -1;
-}
-
-static void write_buffers(writer *w) {
-  const plim_problem *p = w->problem;
+/* Persistent storages, from offset 0 on, for all of the plan. */
+static void write_persistent(plan_writer *writer) {
+  const plim_problem *p = writer->problem;
   int64_t below = 0;
   for (int32_t s = 0; s < p->graph->n_storages; s++) {
     if (!plim_role_persistent(p->graph->storage[s].role)) continue;
     int64_t bytes = plim_align_up(p->graph->storage[s].bytes, p->align);
-    if (bytes > 0) add_buffer(w, s, 0, w->schedule->n, w->placement ? below : -1, bytes);
+    if (bytes > 0) add_buffer(writer, s, 0, writer->schedule->n, writer->placement ? below : -1, bytes);
     below += bytes;
-  }
-  for (int32_t c = 0; c < w->timeline->n_lifetimes; c++) {
-    const plim_lifetime *lifetime = &w->timeline->lifetime[c];
-    const plim_item *item = &p->item[lifetime->item];
-    int64_t offset = item->bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_lifetime[c]) : -1;
-    if (item->bytes > 0) add_buffer(w, item->storage, lifetime->begin, lifetime->end, offset, item->bytes);
-  }
-  for (int32_t j = 0; j < w->schedule->n; j++) {
-    int64_t bytes = p->op[w->schedule->op[j]].choice[w->schedule->choice[j]].workspace_bytes;
-    int64_t offset = bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_run[j]) : -1;
-    if (bytes > 0) add_buffer(w, -1, j, j + 1, offset, bytes);
   }
 }
 
-static plim_status write_plan(const writer *w, const plim_emission *emission, plim_plan **out) {
-  const plim_problem *p = w->problem;
+static void write_lifetimes(plan_writer *writer) {
+  for (int32_t c = 0; c < writer->timeline->n_lifetimes; c++) {
+    const plim_lifetime *lifetime = &writer->timeline->lifetime[c];
+    const plim_item *item = &writer->problem->item[lifetime->item];
+    if (item->bytes == 0) continue;
+    int64_t offset = writer->placement ? writer->placement->offset[writer->placement->box_of_lifetime[c]] : -1;
+    add_buffer(writer, item->storage, lifetime->begin, lifetime->end, offset, item->bytes);
+  }
+}
+
+static void write_workspaces(plan_writer *writer) {
+  for (int32_t j = 0; j < writer->schedule->n; j++) {
+    int64_t bytes = writer->problem->op[writer->schedule->op[j]].choice[writer->schedule->choice[j]].workspace_bytes;
+    if (bytes <= 0) continue;
+    int64_t offset = writer->placement ? writer->placement->offset[writer->placement->box_of_run[j]] : -1;
+    add_buffer(writer, PLIM_WORKSPACE, j, j + 1, offset, bytes);
+  }
+}
+
+static plim_status write_plan(const plan_writer *writer, const plim_emission *emission, plim_plan **out) {
+  const plim_problem *p = writer->problem;
   plim_plan draft = {.plan_class = emission->plan_class,
-                     .packed = w->placement != NULL,
-                     .n_commands = w->schedule->n,
-                     .n_buffers = w->n_buffers,
-                     .n_variants = w->n_variants,
-                     .command = w->command,
-                     .buffer = w->buffer,
-                     .variant = w->variant,
+                     .packed = writer->placement != NULL,
+                     .n_commands = writer->schedule->n,
+                     .n_buffers = writer->n_buffers,
+                     .n_variants = writer->n_variants,
+                     .command = writer->command,
+                     .buffer = writer->buffer,
+                     .variant = writer->variant,
                      .budget_bytes = emission->budget_bytes,
                      .keep_all_ns = p->keep_all_ns,
                      .bound_ns = emission->bound_ns,
-                     .proved = w->timeline->time_ns == emission->bound_ns};
+                     .proved = writer->timeline->time_ns == emission->bound_ns};
   draft.numerics.machine = p->profile->machine;
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", emission->planner);
   return plim_plan_from_parts(p->graph, &draft, out);
@@ -93,20 +100,22 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
                       const plim_emission *emission, plim_plan **out) {
   const plim_problem *p = timeline->problem;
   plim_context *ctx = p->ctx;
-  writer w = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
-  w.room_buffers = timeline->n_lifetimes + schedule->n + p->graph->n_storages;
+  plan_writer writer = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
+  writer.room_buffers = timeline->n_lifetimes + schedule->n + p->graph->n_storages;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.command, &w.command));
-  PLIM_CHECK(plim_allocate(ctx, w.room_buffers, sizeof *w.buffer, &w.buffer));
-  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.variant, &w.variant));
-  PLIM_CHECK(plim_allocate(ctx, p->n_choices, sizeof *w.variant_at, &w.variant_at));
-  write_steps(&w);
-  write_buffers(&w);
-  PLIM_CHECK(write_plan(&w, emission, out));
+  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *writer.command, &writer.command));
+  PLIM_CHECK(plim_allocate(ctx, writer.room_buffers, sizeof *writer.buffer, &writer.buffer));
+  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *writer.variant, &writer.variant));
+  PLIM_CHECK(plim_allocate(ctx, p->n_choices, sizeof *writer.variant_at, &writer.variant_at));
+  write_commands(&writer);
+  write_persistent(&writer);
+  write_lifetimes(&writer);
+  write_workspaces(&writer);
+  PLIM_CHECK(write_plan(&writer, emission, out));
 done:
-  plim_release(ctx, w.command, schedule->n, sizeof *w.command);
-  plim_release(ctx, w.buffer, w.room_buffers, sizeof *w.buffer);
-  plim_release(ctx, w.variant, schedule->n, sizeof *w.variant);
-  plim_release(ctx, w.variant_at, p->n_choices, sizeof *w.variant_at);
+  plim_release(ctx, writer.command, schedule->n, sizeof *writer.command);
+  plim_release(ctx, writer.buffer, writer.room_buffers, sizeof *writer.buffer);
+  plim_release(ctx, writer.variant, schedule->n, sizeof *writer.variant);
+  plim_release(ctx, writer.variant_at, p->n_choices, sizeof *writer.variant_at);
   return status;
 }

@@ -43,7 +43,7 @@ static int take_offsets(const plim_timeline *timeline, const plim_plan *plan, pl
   }
   for (int32_t j = 0; j < timeline->n_runs; j++) {
     int32_t box = placement->box_of_run[j];
-    if (box >= 0 && !give(placement, box, find_offset(plan, -1, j, j + 1))) return 0;
+    if (box >= 0 && !give(placement, box, find_offset(plan, PLIM_WORKSPACE, j, j + 1))) return 0;
   }
   return 1;
 }
