@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/array.h"
+
 /* `value` is an element of the list of `row`. */
 typedef struct edge {
   int32_t row, value;
@@ -22,11 +24,8 @@ typedef struct problem_builder {
 } problem_builder;
 
 static plim_status add_edge(problem_builder *builder, int32_t row, int32_t value) {
-  if (builder->n_edges == builder->room) {
-    int64_t room = 2 * builder->room + 64;
-    PLIM_TRY(plim_resize_array(builder->problem->ctx, &builder->edges, builder->room, room, sizeof *builder->edges));
-    builder->room = room;
-  }
+  PLIM_TRY(plim_array_reserve(builder->problem->ctx, &builder->edges, &builder->room, builder->n_edges + 1,
+                              sizeof *builder->edges));
   builder->edges[builder->n_edges++] = (edge){row, value};
   return PLIM_OK;
 }

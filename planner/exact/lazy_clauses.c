@@ -3,11 +3,13 @@
  * Invariants: each clause has two watched bounds, and is looked at only when one of them is denied; a side of a
  * variable occurs in a clause at most once; reasons lie in one pool, which shrinks with the trail. */
 #include "planner/exact/lazy_clauses.h"
-#include "planner/exact/exact_tuning.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/exact/exact_tuning.h"
+#include "runtime/base/array.h"
 
 enum { UNTOUCHED = -1, RESOLVED = -2 }; /* instead of a change that is needed */
 
@@ -65,11 +67,7 @@ void plim_lazy_clauses_free(plim_lazy_clauses *clauses) {
 /* ---- bounds ---- */
 
 static plim_status add_to(plim_context *ctx, plim_lazy_clauses_pool *pool, plim_lazy_clauses_bound b) {
-  if (pool->n == pool->room) {
-    int32_t room = 2 * pool->room + 256;
-    PLIM_TRY(plim_resize_array(ctx, &pool->at, pool->room, room, sizeof *pool->at));
-    pool->room = room;
-  }
+  PLIM_TRY(plim_array_reserve(ctx, &pool->at, &pool->room, (int64_t)pool->n + 1, sizeof *pool->at));
   pool->at[pool->n++] = b;
   return PLIM_OK;
 }
@@ -86,11 +84,8 @@ int32_t plim_lazy_clauses_change_of(const plim_lazy_clauses *clauses, plim_lazy_
 
 static plim_status move(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause, int32_t begin,
                         int32_t end) {
-  if (clauses->n_trail == clauses->room_trail) {
-    int32_t room = 2 * clauses->room_trail + 256;
-    PLIM_TRY(plim_resize_array(clauses->ctx, &clauses->trail, clauses->room_trail, room, sizeof *clauses->trail));
-    clauses->room_trail = room;
-  }
+  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->trail, &clauses->room_trail, (int64_t)clauses->n_trail + 1,
+                              sizeof *clauses->trail));
   clauses->trail[clauses->n_trail] = (plim_lazy_clauses_change){.side = b.side,
                                                                 .before = clauses->least[b.side],
                                                                 .previous = clauses->latest[b.side],
@@ -104,11 +99,8 @@ static plim_status move(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, i
 }
 
 plim_status plim_lazy_clauses_open(plim_lazy_clauses *clauses) {
-  if (clauses->n_levels == clauses->room_levels) {
-    int32_t room = 2 * clauses->room_levels + 64;
-    PLIM_TRY(plim_resize_array(clauses->ctx, &clauses->level, clauses->room_levels, room, sizeof *clauses->level));
-    clauses->room_levels = room;
-  }
+  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->level, &clauses->room_levels, (int64_t)clauses->n_levels + 1,
+                              sizeof *clauses->level));
   clauses->level[clauses->n_levels++] = (plim_lazy_clauses_level){clauses->n_trail, clauses->reasons.n, 0};
   return PLIM_OK;
 }
@@ -152,13 +144,10 @@ plim_status plim_lazy_clauses_imply(plim_lazy_clauses *clauses, plim_lazy_clause
 
 static plim_status watch(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause) {
   plim_lazy_clauses_bound denial = plim_lazy_clauses_not(b);
-  plim_lazy_clauses_watches *w = &clauses->watch[denial.side];
-  if (w->n == w->room) {
-    int32_t room = 2 * w->room + 8;
-    PLIM_TRY(plim_resize_array(clauses->ctx, &w->at, w->room, room, sizeof *w->at));
-    w->room = room;
-  }
-  w->at[w->n++] = (plim_lazy_clauses_watch){clause, denial.least};
+  plim_lazy_clauses_watches *watches = &clauses->watch[denial.side];
+  PLIM_TRY(
+      plim_array_reserve(clauses->ctx, &watches->at, &watches->room, (int64_t)watches->n + 1, sizeof *watches->at));
+  watches->at[watches->n++] = (plim_lazy_clauses_watch){clause, denial.least};
   return PLIM_OK;
 }
 
@@ -297,11 +286,8 @@ static int32_t count_levels(plim_lazy_clauses *clauses) {
 }
 
 static plim_status add_clause(plim_lazy_clauses *clauses, int32_t levels) {
-  if (clauses->n_clauses == clauses->room_clauses) {
-    int32_t room = 2 * clauses->room_clauses + 256;
-    PLIM_TRY(plim_resize_array(clauses->ctx, &clauses->clause, clauses->room_clauses, room, sizeof *clauses->clause));
-    clauses->room_clauses = room;
-  }
+  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->clause, &clauses->room_clauses, (int64_t)clauses->n_clauses + 1,
+                              sizeof *clauses->clause));
   plim_lazy_clauses_clause c = {clauses->literals.n, clauses->learned.n, levels, clauses->clause_bump};
   for (int32_t i = 0; i < c.n; i++) PLIM_TRY(add_to(clauses->ctx, &clauses->literals, clauses->learned.at[i]));
   PLIM_TRY(watch(clauses, clauses->learned.at[0], clauses->n_clauses));

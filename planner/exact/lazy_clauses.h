@@ -46,13 +46,15 @@ typedef struct plim_lazy_clauses_watch {
 } plim_lazy_clauses_watch;
 
 typedef struct plim_lazy_clauses_watches {
-  int32_t n, room;
-  plim_lazy_clauses_watch *at;
+  int32_t n;
+  plim_lazy_clauses_watch *at; /* [n] */
+  int64_t room;
 } plim_lazy_clauses_watches;
 
 typedef struct plim_lazy_clauses_pool {
-  int32_t n, room;
-  plim_lazy_clauses_bound *at;
+  int32_t n;
+  plim_lazy_clauses_bound *at; /* [n] */
+  int64_t room;
 } plim_lazy_clauses_pool;
 
 typedef struct plim_lazy_clauses_level {
@@ -63,24 +65,31 @@ typedef struct plim_lazy_clauses_level {
 typedef struct plim_lazy_clauses {
   plim_context *ctx;
   int32_t n_variables;
-  int32_t *least;  /* [2 n] the bounds */
-  int32_t *latest; /* [2 n] latest change of a side, -1 */
-  plim_lazy_clauses_change *trail;
-  int32_t n_trail, room_trail, next; /* next: changes before it were shown to the clauses */
-  plim_lazy_clauses_level *level;
-  int32_t n_levels, room_levels;
-  plim_lazy_clauses_pool reasons, literals, conflict, learned;
+  /* the bounds, and how they came to be */
+  int32_t *least;                  /* [2 n] by side */
+  int32_t *latest;                 /* [2 n] latest change of a side, -1 */
+  plim_lazy_clauses_change *trail; /* [n_trail] all changes */
+  int32_t n_trail, next;           /* next: changes before it were shown to the clauses */
+  plim_lazy_clauses_level *level;  /* [n_levels] of decisions */
+  int32_t n_levels;
+  plim_lazy_clauses_pool reasons; /* of changes, one after the other */
+  /* a failure */
   int32_t has_failed; /* 1: `conflict` cannot hold, and does */
-  plim_lazy_clauses_clause *clause;
-  int32_t n_clauses, room_clauses;
+  plim_lazy_clauses_pool conflict;
+  /* the clauses */
+  plim_lazy_clauses_clause *clause; /* [n_clauses] */
+  int32_t n_clauses;
+  plim_lazy_clauses_pool literals;  /* their bounds, one after the other */
   plim_lazy_clauses_watches *watch; /* [2 n] */
+  float clause_bump;                /* what a conflict adds to the activity of a clause ... */
+  double bump;                      /* ... and of a variable */
   double *activity;                 /* [n] */
-  double bump;
-  float clause_bump;
   /* scratch of learning */
+  plim_lazy_clauses_pool learned;
   int32_t *need_at, *need_least; /* [2 n] change that is needed, -1, and how much of it */
   int32_t *touched, n_touched;   /* [2 n] */
   int32_t mark;
+  int64_t room_trail, room_levels, room_clauses;
 } plim_lazy_clauses;
 
 /* low, high [n]: the domains. */

@@ -12,6 +12,7 @@
 #include "planner/exact/dag.h"
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
+#include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 
 typedef struct plim_moccasin_item {
@@ -165,11 +166,8 @@ static plim_status add_use(plim_moccasin_model *model, int32_t u, int32_t reader
   int32_t begin = model->covered[u] + 1, sure = sure_from(model, u, model->position[reader].stage, reader);
   if (sure < begin) sure = begin;
   if (begin > reader) return PLIM_OK;
-  if (model->n_uses == model->room_uses) {
-    int32_t room = 2 * model->room_uses + 256;
-    PLIM_TRY(plim_resize_array(model->dag->ctx, &model->use, model->room_uses, room, sizeof *model->use));
-    model->room_uses = room;
-  }
+  PLIM_TRY(plim_array_reserve(model->dag->ctx, &model->use, &model->room_uses, (int64_t)model->n_uses + 1,
+                              sizeof *model->use));
   model->use[model->n_uses++] = (plim_moccasin_use){u, reader, begin, sure};
   model->covered[u] = reader;
   return PLIM_OK;

@@ -46,7 +46,8 @@ typedef struct plim_moccasin_model {
   int64_t *decided_bytes; /* [n_positions] live bytes when no further repeat is added */
   int64_t decided_peak;   /* largest of them */
   plim_moccasin_use *use;
-  int32_t n_uses, room_uses;
+  int32_t n_uses;
+  int64_t room_uses;
   /* scratch */
   int32_t *next_in_stage, *head; /* [n_variables], [n] repeats of a stage */
   int32_t *begin_of;             /* [n] first position of a stage */

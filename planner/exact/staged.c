@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "planner/exact/dag.h"
+#include "runtime/base/array.h"
 
 void plim_repeats_free(plim_repeats *repeats) {
   if (!repeats->ctx) return;
@@ -33,12 +34,8 @@ static int32_t place_of(const plim_repeats *repeats, plim_repeat repeat) {
   return low;
 }
 
-static plim_status reserve(plim_repeats *repeats, int32_t room) {
-  if (room <= repeats->room) return PLIM_OK;
-  room += room / 2 + 16;
-  PLIM_TRY(plim_resize_array(repeats->ctx, &repeats->at, repeats->room, room, sizeof *repeats->at));
-  repeats->room = room;
-  return PLIM_OK;
+static plim_status reserve(plim_repeats *repeats, int32_t n) {
+  return plim_array_reserve(repeats->ctx, &repeats->at, &repeats->room, n, sizeof *repeats->at);
 }
 
 plim_status plim_repeats_add(plim_repeats *repeats, plim_repeat repeat) {

@@ -18,8 +18,9 @@ typedef struct plim_repeat {
 /* A set of repeats, sorted by stage, then node: the order in which they run. Empty: {.ctx = ctx}. */
 typedef struct plim_repeats {
   plim_context *ctx;
-  int32_t n, room;
-  plim_repeat *at;
+  int32_t n;
+  plim_repeat *at; /* [n] */
+  int64_t room;
 } plim_repeats;
 
 void plim_repeats_free(plim_repeats *repeats);
