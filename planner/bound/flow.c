@@ -6,7 +6,11 @@
  * Augmenting paths are found by breadth-first search from the sink that was opened last, against the arcs. A node that
  * no needed item can reach stays unreachable, since a path only changes arcs between reachable nodes. So the marks of a
  * search that fails stay, and all failing searches of a run together take as long as one.
- * To open sinks one after the other, by ascending x, is the greedy algorithm on a gammoid, and so is optimal. */
+ * To open sinks one after the other, by ascending x, is the greedy algorithm on a gammoid, and so is optimal.
+ *
+ * Example (that of cut_model.h): item a of 4 bytes is needed at op 2, whose working set takes 8 of 10 bytes.
+ * All of a leaves at its producer, op 0, where a byte counts 1 - x. At x = 0 there are 8 + 4 bytes, 2 too many, and the
+ * row is 4 x >= 2. At x = 0.5 there are 8 + 2 bytes: the cut fits. */
 #include "planner/bound/cut_solver.h"
 
 #include <stdlib.h>
@@ -26,27 +30,34 @@ typedef struct sink {
 struct plim_cut_flow {
   const plim_cut_model *model;
   const plim_problem *problem;
+  /* the network, made once */
   int32_t n_items, n_nodes, input_op; /* input_op: the number that stands for the producer of inputs */
   int32_t *read_first;                /* [n_ops + 1] arc of an op's first read */
   int32_t *reader_first;              /* [n_items + 1] entry of an item's first reader in reader_arc */
   int32_t *reader_arc;                /* its reader's arc to it */
-  /* of one run */
+  /* one run: its cut and its ends */
   const plim_cut *cut;
-  int32_t is_idle;                 /* 1: all that is needed fits, nothing was sent */
-  uint8_t *needed;                 /* [n_items] */
-  uint8_t *free_item;              /* [n_items] 1: counted in the working set: alive, whoever needs it */
-  uint8_t *open;                   /* [n_ops + 1] */
-  double *share;                   /* [n_ops] of it that is recomputed after the cut */
-  int64_t *through, *along, *left; /* flow: [n_items] to the producer, [arcs] to a read item, [n_ops + 1] to a sink */
-  uint8_t *seen;                   /* [n_nodes] */
-  int32_t *queue, *next, *via;     /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
-  sink *sinks;                     /* [n_ops] not open yet, by x */
+  int64_t budget_bytes;
+  int32_t is_idle;    /* 1: all that is needed fits, nothing was sent */
+  uint8_t *needed;    /* [n_items] */
+  uint8_t *free_item; /* [n_items] 1: counted in the working set: alive, whoever needs it */
+  uint8_t *open;      /* [n_ops + 1] 1: the flow may leave at the op */
+  double *share;      /* [n_ops] of it that is recomputed after the cut */
+  sink *sinks;        /* [n_sinks] ops that are not open yet, by x */
   int32_t n_sinks;
-  int64_t budget_bytes, sent; /* sent: needed bytes on their way to sinks */
-  double value;               /* of what was sent */
-  int64_t work;
+  /* what flows */
+  int64_t *through; /* [n_items] from an item to its producer */
+  int64_t *along;   /* [arcs] from an op to an item that it reads */
+  int64_t *left;    /* [n_ops + 1] out of the network at an op */
+  int64_t sent;     /* needed bytes on their way to sinks */
+  double value;     /* of what was sent */
+  /* the search for a path */
+  uint8_t *seen;               /* [n_nodes] */
+  int32_t *queue, *next, *via; /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
+  /* the row */
   int32_t *row_column;
   int64_t *row_weight, *row_bytes;
+  int64_t work;
   plim_block block;
 };
 
@@ -262,23 +273,35 @@ static double share_of(plim_cut_flow *flow, int32_t op, const double *x, const d
   return least;
 }
 
-/* Set the needed items and the sinks. Ops that cannot be recomputed are open sinks from the start. */
-static void set_ends(plim_cut_flow *flow, const double *x, const double *price) {
+/* Nothing flows, no node is seen, no sink waits. */
+static void clear_flow(plim_cut_flow *flow) {
   const plim_problem *p = flow->problem;
-  int32_t v = flow->cut->op;
   flow->n_sinks = 0;
   flow->sent = 0;
   flow->value = 0;
   memset(flow->through, 0, (size_t)p->n_items * sizeof *flow->through);
   memset(flow->along, 0, (size_t)flow->read_first[p->n_ops] * sizeof *flow->along);
   memset(flow->left, 0, (size_t)(p->n_ops + 1) * sizeof *flow->left);
-  memset(flow->free_item, 0, (size_t)p->n_items);
   memset(flow->seen, 0, (size_t)flow->n_nodes);
+}
+
+/* The needed items, and those of the working set, which are alive whoever needs them. */
+static void mark_items(plim_cut_flow *flow) {
+  const plim_problem *p = flow->problem;
+  int32_t v = flow->cut->op;
+  memset(flow->free_item, 0, (size_t)p->n_items);
   for (int32_t i = 0; i < p->n_items; i++) flow->needed[i] = (uint8_t)plim_cut_needed(flow->model, i, v);
   for (int32_t i = 0; i < p->op[v].reads.n; i++) {
     int32_t item = p->op[v].reads.at[i];
     flow->free_item[item] = !flow->needed[item];
   }
+}
+
+/* Ops that cannot be recomputed are open sinks from the start; without prices, so are those that x recomputes to no
+ * share. The others whose share is below 1 are listed by x. */
+static void list_sinks(plim_cut_flow *flow, const double *x, const double *price) {
+  const plim_problem *p = flow->problem;
+  int32_t v = flow->cut->op;
   for (int32_t a = 0; a < p->n_ops; a++) {
     int never = !plim_cut_before(&flow->model->order, a, v) || !plim_cut_may_repeat(flow->model, a, v);
     double worth = never ? 0 : share_of(flow, a, x, price);
@@ -287,12 +310,15 @@ static void set_ends(plim_cut_flow *flow, const double *x, const double *price) 
     flow->sinks[flow->n_sinks++] = (sink){flow->share[a] < bound_tuning.flow.nothing ? 0 : flow->share[a], worth, a};
   }
   flow->open[flow->input_op] = 1;
-  flow->work += p->n_items + p->n_ops;
+  qsort(flow->sinks, (size_t)flow->n_sinks, sizeof *flow->sinks, by_x);
+}
+
+/* Send what can leave at the sinks that are open from the start, of ops that certainly ran before the cut. */
+static void fill_open_sinks(plim_cut_flow *flow) {
   for (int32_t a = 0; a < flow->input_op; a++) {
-    if (flow->open[a] && plim_cut_before(&flow->model->order, a, v)) fill_sink(flow, a, 1);
+    if (flow->open[a] && plim_cut_before(&flow->model->order, a, flow->cut->op)) fill_sink(flow, a, 1);
   }
   fill_sink(flow, flow->input_op, 1);
-  qsort(flow->sinks, (size_t)flow->n_sinks, sizeof *flow->sinks, by_x);
 }
 
 double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, const double *price,
@@ -304,7 +330,11 @@ double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double 
   for (int32_t c = cut->first_column; c < cut->end_column; c++) over -= (double)model->saved_bytes[c] * x[c];
   flow->is_idle = over + (double)cut->needed_bytes <= 0;
   if (flow->is_idle) return over + (double)cut->needed_bytes;
-  set_ends(flow, x, price);
+  clear_flow(flow);
+  mark_items(flow);
+  list_sinks(flow, x, price);
+  flow->work += model->problem->n_items + model->problem->n_ops;
+  fill_open_sinks(flow);
   for (int32_t s = 0; s < flow->n_sinks; s++) {
     double worth = 1 - flow->sinks[s].x;
     if (over + flow->value + worth * (double)(cut->needed_bytes - flow->sent) <= 0) return 0;
