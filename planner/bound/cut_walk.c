@@ -2,7 +2,10 @@
  *
  * An op is *missing* when its outputs are evicted: it must be recomputed before anything reads them. There is no
  * command that evicts: a lifetime ends after its last reader before the next one. Invariant: a missing op may still be
- * recomputed. It is recomputed before any update that it must not see. */
+ * recomputed. It is recomputed before any update that it must not see.
+ *
+ * Example (that of cut_model.h), with x = 1: ops 0, 1 and 2 run. At the cut, op 2, the solution recomputes op 0, which
+ * op 2 does not read: op 0 is missing. Op 3 reads what it made, so the schedule is 0 1 2 0 3. */
 #include "planner/bound/cut_solver.h"
 
 #include <string.h>
@@ -123,7 +126,7 @@ static int runs_again(const walker *walk, int32_t op, int32_t v) {
   return 0;
 }
 
-/* May anybody read what the op makes, from v's first run on? */
+/* May another run read what the op makes, from v's first run on? */
 static int wanted(const walker *walk, int32_t op, int32_t v) {
   const plim_ids *writes = &walk->problem->op[op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
