@@ -24,10 +24,6 @@ PLIM_MUST_USE plim_status plim_arena_bound(plim_context *ctx, const plim_graph *
 PLIM_MUST_USE plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int *yes);
 
-/* plim_effort_end for work that returns what it found before its deadline: where that ended it with PLIM_ECANCEL,
- * nothing was found. PLIM_ENOFIT then. */
-PLIM_MUST_USE plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status);
-
 /* ---- without the plan front ---- */
 
 /* The plan of every op once, in the order of the lowest peak found. Its addresses are within options->budget_bytes

@@ -7,6 +7,12 @@
 #include "planner/front/front.h"
 #include "planner/strategies/strategy.h"
 
+/* ==== ends (arena_plan.c) ==== */
+
+/* plim_effort_end for work that returns what it found before its deadline: where that ended it with PLIM_ECANCEL,
+ * nothing was found. PLIM_ENOFIT then. */
+PLIM_MUST_USE plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status);
+
 /* ==== smallest budget (floor.c) ==== */
 
 /* The smallest budget within a planning that already has a task and a plan front. */
