@@ -25,7 +25,7 @@ static const char *smallest_key(const plim_variant *variant, int32_t n) {
 
 /* Does another variant of the same key take no more time and no more workspace than variant i? Of two equal ones the
  * later is dominated. */
-static int dominated(const plim_variant *variant, int32_t n, int32_t i) {
+static int is_dominated(const plim_variant *variant, int32_t n, int32_t i) {
   for (int32_t k = 0; k < n; k++) {
     if (k == i || strcmp(variant[k].numerics_key, variant[i].numerics_key) != 0) continue;
     if (variant[k].time_ns > variant[i].time_ns || variant[k].workspace_bytes > variant[i].workspace_bytes) continue;
@@ -43,9 +43,15 @@ static int32_t key_id(const plim_variant *variant, int32_t i) {
   return k;
 }
 
-/* Write the choices of one op with variants v[0, n) to out, the fastest first. `numerics_key` NULL: any. Returns their
- * number.
- */
+static plim_choice choice_of(const plim_problem *p, const plim_variant *variant, int32_t i) {
+  return (plim_choice){.time_ns = variant[i].time_ns,
+                       .workspace_bytes = plim_align_up(variant[i].workspace_bytes, p->align),
+                       .numerics_key = key_id(variant, i),
+                       .variant = i};
+}
+
+/* Write the choices of one op with variants [0, n) to out, the fastest first. `numerics_key` NULL: any. Returns their
+ * number. */
 static int32_t choose(const plim_problem *p, const plim_variant *variant, int32_t n, const char *numerics_key,
                       plim_choice *out) {
   int32_t first = plim_variants_fastest(variant, n, numerics_key), count = 0;
@@ -53,18 +59,11 @@ static int32_t choose(const plim_problem *p, const plim_variant *variant, int32_
   for (int32_t i = 0; i < n; i++) {
     if (key_is(&variant[i], numerics_key) && variant[i].time_ns < least_ns) least_ns = variant[i].time_ns;
   }
-  for (int32_t pass = 0; pass < 2; pass++) {
-    for (int32_t i = 0; i < n; i++) {
-      if ((i == first) != (pass == 0)) continue;
-      if (pass == 1 && (!key_is(&variant[i], numerics_key) || plim_variant_ties(variant[i].time_ns, least_ns) ||
-                        dominated(variant, n, i))) {
-        continue;
-      }
-      out[count++] = (plim_choice){.time_ns = variant[i].time_ns,
-                                   .workspace_bytes = plim_align_up(variant[i].workspace_bytes, p->align),
-                                   .numerics_key = key_id(variant, i),
-                                   .variant = i};
-    }
+  out[count++] = choice_of(p, variant, first);
+  for (int32_t i = 0; i < n; i++) {
+    int is_as_fast = plim_variant_ties(variant[i].time_ns, least_ns);
+    if (i == first || !key_is(&variant[i], numerics_key) || is_as_fast || is_dominated(variant, n, i)) continue;
+    out[count++] = choice_of(p, variant, i);
   }
   return count;
 }
