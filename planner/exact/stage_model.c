@@ -27,6 +27,11 @@ static double units(const plim_dag *dag, int64_t bytes) {
   return (double)n;
 }
 
+/* Bytes as a share of the budget. */
+static double share_of(const plim_stage_model *model, int64_t bytes) {
+  return units(model->dag, bytes) / model->budget;
+}
+
 /* The last stage in which a copy is of use: where its last reader may run for something of use; the last one of all for
  * an output. */
 static void find_last_uses(plim_stage_model *model) {
@@ -75,7 +80,7 @@ static void add_used(plim_stage_model *model, int32_t t) {
   const plim_dag *dag = model->dag;
   for (int32_t k = 0; k <= t; k++) {
     model->used[cell(model, t, k)] = -1;
-    double high = 1 - units(dag, dag->node[k].workspace_bytes) / model->budget;
+    double high = 1 - share_of(model, dag->node[k].workspace_bytes);
     /* a workspace that a repeat may need is a row of its own */
     if (may_run(model, t, k)) {
       model->used[cell(model, t, k)] = plim_model_column(&model->linear, 0, 0, k == t ? high : 1, 0);
@@ -128,21 +133,20 @@ static void add_bytes(plim_stage_model *model, int32_t t) {
   int32_t before = -1;
   for (int32_t k = 0; k <= t; k++) {
     int32_t used = model->used[cell(model, t, k)];
-    double workspace = units(dag, dag->node[k].workspace_bytes) / model->budget;
+    double workspace = share_of(model, dag->node[k].workspace_bytes);
     if (used < 0) continue;
     if (before < 0) {
       for (int32_t i = 0; i < t; i++) {
-        plim_model_term(&model->linear, model->keep[cell(model, t, i)], units(dag, dag->node[i].bytes) / model->budget);
+        plim_model_term(&model->linear, model->keep[cell(model, t, i)], share_of(model, dag->node[i].bytes));
       }
     } else {
       plim_model_term(&model->linear, model->used[cell(model, t, before)], 1);
       for (int32_t p = 0; p < dag->node[before].preds.n; p++) {
         int32_t i = dag->node[before].preds.at[p];
-        plim_model_term(&model->linear, release_after(model, t, i, before),
-                        -units(dag, dag->node[i].bytes) / model->budget);
+        plim_model_term(&model->linear, release_after(model, t, i, before), -share_of(model, dag->node[i].bytes));
       }
     }
-    plim_model_term(&model->linear, model->run[cell(model, t, k)], units(dag, dag->node[k].bytes) / model->budget);
+    plim_model_term(&model->linear, model->run[cell(model, t, k)], share_of(model, dag->node[k].bytes));
     plim_model_term(&model->linear, used, -1);
     plim_model_row(&model->linear, 0, 0);
     before = k;

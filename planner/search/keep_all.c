@@ -50,6 +50,7 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
   return PLIM_OK;
 }
 
+/* Anneal first runs, unless program order has the lowest peak that there can be. */
 static plim_status improve_order(keeper *keep) {
   const plim_problem *p = keep->inc->problem;
   int64_t moves = search_tuning.keep_all.moves_an_op * (int64_t)p->n_ops + search_tuning.keep_all.moves_min;
@@ -67,10 +68,10 @@ static plim_status improve_order(keeper *keep) {
       .on_fit = on_fit,
       .user = keep,
       .faster_than_ns = INT64_MAX};
-  int best = anneal.mover.limit < keep->bound_bytes;
-  plim_status status = best ? PLIM_OK : plim_anneal_run(&anneal);
+  int is_lowest = anneal.mover.limit < keep->bound_bytes;
+  plim_status status = is_lowest ? PLIM_OK : plim_anneal_run(&anneal);
   plim_track_free(track);
-  return status == PLIM_OK && !best ? submit_well(keep->inc, &keep->schedule) : status;
+  return status == PLIM_OK && !is_lowest ? submit_well(keep->inc, &keep->schedule) : status;
 }
 
 static plim_status search_order(plim_incumbent *inc) {
