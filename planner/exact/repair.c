@@ -20,8 +20,10 @@ typedef struct drop {
   int32_t node, from, to; /* stages (from, to] in which it is kept no more */
 } drop;
 
-static void set_keep(plim_stage_schedule *s, const drop *d, uint8_t value) {
-  for (int32_t t = d->from + 1; t <= d->to; t++) s->keep[(size_t)t * (size_t)s->n + (size_t)d->node] = value;
+static void set_keep(plim_stage_schedule *stages, const drop *change, uint8_t value) {
+  for (int32_t t = change->from + 1; t <= change->to; t++) {
+    stages->keep[plim_stage_cell(stages->n, t, change->node)] = value;
+  }
 }
 
 static double excess(const plim_stage_schedule *stages, int64_t limit) {
@@ -123,10 +125,10 @@ static plim_status lower_peak(repairer *repair) {
 /* Keep the copy that position j recomputes, if that fits. */
 static plim_status try_keep(repairer *repair, int32_t j) {
   plim_stage_schedule *stages = repair->stages;
-  size_t n = (size_t)stages->n, node = (size_t)stages->node[j];
+  int32_t n = stages->n, node = stages->node[j];
   int32_t from = stages->stage[j] - 1;
   int64_t time = stages->time_ns;
-  while (!stages->run[(size_t)from * n + node] && !stages->keep[(size_t)from * n + node]) from--;
+  while (!stages->run[plim_stage_cell(n, from, node)] && !stages->keep[plim_stage_cell(n, from, node)]) from--;
   drop d = {stages->node[j], from, stages->stage[j]};
   PLIM_TRY(try_change(repair, &d, 1));
   if (stages->peak_bytes <= repair->limit && stages->time_ns < time) set_keep(stages, &d, 1);

@@ -19,7 +19,7 @@
 #include "planner/exact/exact_tuning.h"
 
 static size_t cell(const plim_stage_model *model, int32_t t, int32_t i) {
-  return (size_t)t * (size_t)model->n + (size_t)i;
+  return plim_stage_cell(model->n, t, i);
 }
 
 static double units(const plim_dag *dag, int64_t bytes) {

@@ -33,6 +33,11 @@ typedef struct plim_stage_schedule {
   int64_t room_positions;
 } plim_stage_schedule;
 
+/* Where node i of stage t stands in an [n][n] array. */
+static inline size_t plim_stage_cell(int32_t n, int32_t t, int32_t i) {
+  return (size_t)t * (size_t)n + (size_t)i;
+}
+
 /* Nothing kept. PLIM_EUSAGE for more than PLIM_STAGE_SCHEDULE_MAX_NODES nodes. */
 PLIM_MUST_USE plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out);
 void plim_stage_schedule_free(plim_stage_schedule *stages); /* NULL is legal */

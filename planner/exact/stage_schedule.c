@@ -63,19 +63,18 @@ static plim_status reserve_positions(plim_stage_schedule *stages, int64_t n) {
 /* Make node i available in stage t: by a run there, or kept since its last run where none is allowed any more. */
 static void provide(plim_stage_schedule *stages, int32_t t, int32_t i) {
   if (t <= stages->dag->node[i].last_stage) {
-    stages->run[(size_t)t * (size_t)stages->n + (size_t)i] = 1;
+    stages->run[plim_stage_cell(stages->n, t, i)] = 1;
     return;
   }
-  for (int32_t k = t; !stages->run[(size_t)k * (size_t)stages->n + (size_t)i]; k--) {
-    stages->keep[(size_t)k * (size_t)stages->n + (size_t)i] = 1;
+  for (int32_t k = t; !stages->run[plim_stage_cell(stages->n, k, i)]; k--) {
+    stages->keep[plim_stage_cell(stages->n, k, i)] = 1;
   }
 }
 
 /* What is kept from stage to stage is there at the end of the stage before. */
 static void provide_kept(plim_stage_schedule *stages) {
-  size_t n = (size_t)stages->n;
   for (int32_t t = 1; t < stages->n; t++) {
-    const uint8_t *keep = stages->keep + (size_t)t * n, *before = keep - n;
+    const uint8_t *keep = stages->keep + plim_stage_cell(stages->n, t, 0), *before = keep - stages->n;
     for (int32_t i = 0; i < t - 1; i++) {
       if (keep[i] && !before[i]) provide(stages, t - 1, i);
     }
@@ -84,8 +83,8 @@ static void provide_kept(plim_stage_schedule *stages) {
 
 static void provide_operands(plim_stage_schedule *stages) {
   for (int32_t t = 0; t < stages->n; t++) {
-    const uint8_t *run = stages->run + (size_t)t * (size_t)stages->n,
-                  *keep = stages->keep + (size_t)t * (size_t)stages->n;
+    const uint8_t *run = stages->run + plim_stage_cell(stages->n, t, 0);
+    const uint8_t *keep = stages->keep + plim_stage_cell(stages->n, t, 0);
     for (int32_t k = t; k >= 0; k--) {
       if (!run[k]) continue;
       const plim_ids *preds = &stages->dag->node[k].preds;
@@ -105,7 +104,7 @@ static plim_status list_positions(plim_stage_schedule *stages) {
   stages->time_ns = 0;
   for (int32_t t = 0; t < stages->n; t++) {
     for (int32_t i = 0; i <= t; i++) {
-      if (!stages->run[(size_t)t * n + (size_t)i]) continue;
+      if (!stages->run[plim_stage_cell(stages->n, t, i)]) continue;
       stages->node[stages->n_positions] = i;
       stages->stage[stages->n_positions++] = t;
       stages->time_ns += stages->dag->node[i].time_ns;
@@ -160,7 +159,7 @@ plim_status plim_stage_schedule_derive(plim_stage_schedule *stages) {
 
 /* What has to be kept while a sequence is walked. made [n]: the stage of the latest run of each node. */
 static void keep_copy(plim_stage_schedule *stages, int32_t node, int32_t t, const int32_t *made) {
-  for (int32_t k = t; k > made[node]; k--) stages->keep[(size_t)k * (size_t)stages->n + (size_t)node] = 1;
+  for (int32_t k = t; k > made[node]; k--) stages->keep[plim_stage_cell(stages->n, k, node)] = 1;
 }
 
 static void begin_walk(plim_stage_schedule *stages, int32_t *made) {
