@@ -162,9 +162,8 @@ static plim_status refuse_with(work *w, int by_program) {
   const plim_space_request *r = &w->request;
   const plim_space_search_options asked = search_options(w);
   int64_t outer = plim_effort_begin(r->ctx, plim_effort_deadline_of(r->started_ns, r->options->time_limit_ns));
-  const plim_status status =
-      by_program ? plim_space_refuse(r->problem, w->program.solver, &r->model, r->options, plim_space_seconds_left(r))
-                 : plim_space_search_refuse(r->problem, &asked, &w->outcome.cut_short);
+  const plim_status status = by_program ? plim_space_refuse(r, w->program.solver)
+                                        : plim_space_search_refuse(r->problem, &asked, &w->outcome.cut_short);
   return plim_effort_end(r->ctx, outer, status);
 }
 

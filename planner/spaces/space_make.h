@@ -30,8 +30,10 @@ typedef struct plim_space_options {
   const int64_t *budget;          /* [platform->n_spaces] bytes, INT64_MAX: none; NULL: those of the platform */
   double deadline_factor;         /* > 0: so many times keep-all on the fastest device */
   int64_t deadline_ns;            /* INT64_MAX: none */
-  int64_t time_limit_ns;          /* 0: none */
-  int64_t iterations;             /* nodes of the solver's tree; 0: no limit */
+  int64_t time_limit_ns;          /* 0: none; but a solver ends two minutes after the call began */
+  /* Planner search: rounds of local search. The others: nodes of the solver's tree after its first one, which the time
+   * alone bounds. 0: rounds by the number of ops; any number of nodes. */
+  int64_t iterations;
   int32_t threads;
   /* Plans of the same graph and links, for any budgets, times and deadline: their commands are tried here, and the plan
    * is no worse than what fits of them. So plans for growing budgets or bandwidths, each of which knows those before

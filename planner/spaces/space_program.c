@@ -109,7 +109,7 @@ static void note_first(plim_space_program *g, const plim_space_solved *solved, d
 static plim_status solve_once(plim_space_program *g, double best, int is_first, int32_t *found) {
   const plim_space_request *r = g->request;
   plim_space_solved solved;
-  plim_solve_options effort = plim_space_effort(r->options, plim_space_seconds_left(r));
+  plim_solve_options effort = plim_space_effort(r);
   plim_status status = PLIM_OK;
   effort.cutoff = cutoff(g, best);
   effort.on_progress = on_progress;

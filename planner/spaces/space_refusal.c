@@ -11,6 +11,12 @@
 
 enum { WORDS = 1024 };
 
+typedef struct refusal {
+  const plim_space_request *request;
+  plim_solver *solver;
+  int32_t *scaled; /* [n_spaces] 1: the budgets whose factor the next program makes least */
+} refusal;
+
 /* The factor that the plan of a point uses, to the byte. */
 static plim_status factor_of_plan(const plim_space_model *m, const double *point, const int32_t *scaled, double *out) {
   const plim_space_plan draft = {.planner = "refusal", .deadline_ns = INT64_MAX};
@@ -34,30 +40,28 @@ static int is_loose(const plim_space_model_options *model) {
 
 /* The least factor of the program on the budgets of the spaces in `scaled`; INFINITY: there is none, however large;
  * NAN: not found. */
-static plim_status program_factor(const plim_space_problem *problem, plim_solver *solver,
-                                  const plim_space_model_options *model, const int32_t *scaled,
-                                  const plim_space_options *options, double seconds, double *out) {
-  const plim_solve_options effort = plim_space_effort(options, seconds);
-  plim_space_model_options asked = *model;
+static plim_status program_factor(const refusal *r, double *out) {
+  const plim_solve_options effort = plim_space_effort(r->request);
+  plim_space_model_options asked = r->request->model;
   plim_space_solved solved;
   plim_status status = PLIM_OK;
-  asked.scaled = scaled;
+  asked.scaled = r->scaled;
   *out = NAN;
-  PLIM_TRY(plim_space_solve(problem, solver, &asked, &effort, &solved));
+  PLIM_TRY(plim_space_solve(r->request->problem, r->solver, &asked, &effort, &solved));
   const plim_solution *s = &solved.solution;
   if (s->end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
   if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
     *out = solved.point[solved.model->factor];
-    if (!is_loose(model)) status = factor_of_plan(solved.model, solved.point, scaled, out);
+    if (!is_loose(&r->request->model)) status = factor_of_plan(solved.model, solved.point, r->scaled, out);
   }
   plim_space_solved_free(&solved);
   return status;
 }
 
 /* The least factor of program and search on the budget of one space, or (-1) on all that are given. */
-static plim_status least_factor(const plim_space_problem *problem, plim_solver *solver,
-                                const plim_space_model_options *model, int32_t space, int32_t *scaled,
-                                const plim_space_options *options, double seconds, double *out) {
+static plim_status least_factor(const refusal *r, int32_t space, double *out) {
+  const plim_space_problem *problem = r->request->problem;
+  const plim_space_model_options *model = &r->request->model;
   const plim_space_search_options search = {.objective = model->objective,
                                             .page = model->page,
                                             .recompute = model->recompute,
@@ -67,9 +71,9 @@ static plim_status least_factor(const plim_space_problem *problem, plim_solver *
                                             .deadline_on_runs = model->model_class == PLIM_SPACE_POET};
   double found = NAN;
   for (int32_t s = 0; s < problem->platform->n_spaces; s++) {
-    scaled[s] = model->budget[s] < INT64_MAX && (space < 0 || s == space);
+    r->scaled[s] = model->budget[s] < INT64_MAX && (space < 0 || s == space);
   }
-  PLIM_TRY(program_factor(problem, solver, model, scaled, options, seconds, out));
+  PLIM_TRY(program_factor(r, out));
   if (is_loose(model)) return PLIM_OK;
   PLIM_TRY(plim_space_search_factor(problem, &search, space, &found));
   if (isfinite(found) && !(*out <= found)) *out = found;
@@ -125,55 +129,64 @@ static const plim_space_plan_class plan_classes[] = {PLIM_SPACE_PLAN_POET, PLIM_
                                                      PLIM_SPACE_PLAN_FLUID};
 
 /* The earliest deadline with a plan in these budgets. */
-static plim_status tell_deadline(const plim_space_problem *problem, plim_solver *solver,
-                                 const plim_space_model_options *model, const plim_space_options *options,
-                                 double seconds, char words[WORDS]) {
-  const plim_solve_options effort = plim_space_effort(options, seconds);
-  plim_space_model_options asked = *model;
+static plim_status tell_deadline(const refusal *r, char words[WORDS]) {
+  const plim_space_problem *problem = r->request->problem;
+  const plim_solve_options effort = plim_space_effort(r->request);
+  plim_space_model_options asked = r->request->model;
   plim_space_solved solved;
   char text[128];
   asked.deadline_ns = INT64_MAX;
   asked.objective = PLIM_OBJECTIVE_TIME;
-  PLIM_TRY(plim_space_solve(problem, solver, &asked, &effort, &solved));
+  PLIM_TRY(plim_space_solve(problem, r->solver, &asked, &effort, &solved));
   const plim_solution *s = &solved.solution;
   if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
     const double ns = ceil(s->objective / solved.model->scale - 1e-3);
     append(words, "; with these budgets ");
-    (void)snprintf(text, sizeof text, deadline_words[model->model_class], ns, plim_space_time_unit(problem));
+    (void)snprintf(text, sizeof text, deadline_words[asked.model_class], ns, plim_space_time_unit(problem));
     append(words, text);
   }
   plim_space_solved_free(&solved);
   return PLIM_OK;
 }
 
-plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
-                              const plim_space_model_options *model, const plim_space_options *options,
-                              double seconds) {
-  plim_context *ctx = problem->ctx;
-  const plim_platform *p = problem->platform;
-  const int64_t *budget = model->budget;
-  char words[WORDS] = "", given[WORDS] = "", text[96];
-  int32_t *scaled = NULL, named = 0;
-  double factor;
-  plim_status status;
-  PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *scaled, &scaled));
+/* The budgets as they were given, "ram=1000,sd=2000". */
+static void name_budgets(const refusal *r, char words[WORDS]) {
+  const plim_platform *p = r->request->problem->platform;
+  char text[96];
   for (int32_t s = 0; s < p->n_spaces; s++) {
-    if (budget[s] == INT64_MAX) continue;
-    (void)snprintf(text, sizeof text, "%s%s=%lld", named++ ? "," : "", p->space[s].name, (long long)budget[s]);
-    append(given, text);
+    if (r->request->budget[s] == INT64_MAX) continue;
+    (void)snprintf(text, sizeof text, "%s%s=%lld", words[0] ? "," : "", p->space[s].name,
+                   (long long)r->request->budget[s]);
+    append(words, text);
   }
-  PLIM_CHECK(least_factor(problem, solver, model, -1, scaled, options, seconds, &factor));
-  tell_common(factor, is_loose(model), words);
-  for (int32_t s = 0; s < p->n_spaces && named > 0; s++) {
+}
+
+static plim_status tell_all(const refusal *r, char words[WORDS]) {
+  const plim_space_problem *problem = r->request->problem;
+  const int64_t *budget = r->request->budget;
+  const int loose = is_loose(&r->request->model);
+  double factor;
+  PLIM_TRY(least_factor(r, -1, &factor));
+  tell_common(factor, loose, words);
+  for (int32_t s = 0; s < problem->platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
-    PLIM_CHECK(least_factor(problem, solver, model, s, scaled, options, seconds, &factor));
-    tell_alone(problem, s, budget[s], factor, is_loose(model), words);
+    PLIM_TRY(least_factor(r, s, &factor));
+    tell_alone(problem, s, budget[s], factor, loose, words);
   }
-  if (model->deadline_ns < INT64_MAX) PLIM_CHECK(tell_deadline(problem, solver, model, options, seconds, words));
-  status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
-                     plim_space_plan_class_name(plan_classes[model->model_class]), named ? given : "unlimited memory",
-                     model->deadline_ns < INT64_MAX ? " within the deadline" : "", words);
-done:
-  plim_release(ctx, scaled, p->n_spaces, sizeof *scaled);
-  return status;
+  return r->request->model.deadline_ns < INT64_MAX ? tell_deadline(r, words) : PLIM_OK;
+}
+
+plim_status plim_space_refuse(const plim_space_request *request, plim_solver *solver) {
+  const plim_space_model_options *model = &request->model;
+  const plim_space_problem *problem = request->problem;
+  refusal r = {.request = request, .solver = solver};
+  char words[WORDS] = "", given[WORDS] = "";
+  PLIM_TRY(plim_allocate(request->ctx, problem->platform->n_spaces, sizeof *r.scaled, &r.scaled));
+  name_budgets(&r, given);
+  plim_status status = tell_all(&r, words);
+  plim_release(request->ctx, r.scaled, problem->platform->n_spaces, sizeof *r.scaled);
+  if (status != PLIM_OK) return status;
+  return plim_fail(request->ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
+                   plim_space_plan_class_name(plan_classes[model->model_class]), given[0] ? given : "unlimited memory",
+                   model->deadline_ns < INT64_MAX ? " within the deadline" : "", words);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/name.h"
 
@@ -114,18 +115,17 @@ void plim_space_request_free(plim_space_request *request) {
 }
 
 double plim_space_seconds_left(const plim_space_request *r) {
-  int64_t left = plim_effort_left_ns(r->ctx);
-  if (r->options->time_limit_ns > 0) {
-    int64_t own = r->options->time_limit_ns - (plim_now_ns() - r->started_ns);
-    if (own < left) left = own;
-  }
-  if (left == INT64_MAX) return 0;
-  return left > 10000000 ? (double)left / 1e9 : -1;
+  const int64_t given = r->options->time_limit_ns, limit = given > 0 ? given : spaces_tuning.program.unlimited_ns;
+  const int64_t own = plim_effort_rest(limit, r->started_ns), outer = plim_effort_left_ns(r->ctx);
+  const int64_t left = own < outer ? own : outer;
+  return left > spaces_tuning.program.solver_ns_min ? (double)left / 1e9 : -1;
 }
 
-plim_solve_options plim_space_effort(const plim_space_options *options, double seconds) {
-  return (plim_solve_options){
-      .threads = options->threads, .seconds = seconds, .effort = options->iterations, .cutoff = INFINITY};
+plim_solve_options plim_space_effort(const plim_space_request *r) {
+  return (plim_solve_options){.threads = r->options->threads,
+                              .seconds = plim_space_seconds_left(r),
+                              .effort = r->options->iterations,
+                              .cutoff = INFINITY};
 }
 
 /* ---- in units of the objective ---- */

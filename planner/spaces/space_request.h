@@ -38,12 +38,13 @@ PLIM_MUST_USE plim_status plim_space_request_make(plim_context *ctx, const plim_
                                                   plim_space_request *out);
 void plim_space_request_free(plim_space_request *request);
 
-/* Seconds left of the time limit; 0: there is none; below 0: it is over. */
+/* Seconds that a solver may take from now on: what is left of the call's time limit. Where there is none, a limit of
+ * spaces_tuning.program.unlimited_ns from the begin of the call holds, as nothing else ends a solver's first node.
+ * Below 0: no time is left, and the solver is not called. */
 double plim_space_seconds_left(const plim_space_request *request);
 
-/* The effort of `options` for a program, with no cutoff.
- *   seconds  in  0: no limit; below 0: no time is left, and the solver is not called */
-plim_solve_options plim_space_effort(const plim_space_options *options, double seconds);
+/* The effort for a program that is solved now, with no cutoff. */
+plim_solve_options plim_space_effort(const plim_space_request *request);
 
 /* ---- in units of the objective, ns or joule ---- */
 
@@ -177,11 +178,8 @@ const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_F
 
 /* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
  * with the others as they are; or the failure of that.
- *   model    in  the program without a point
- *   seconds  in  for each of the programs solved here, as in plim_space_effort */
-PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
-                                            const plim_space_model_options *model, const plim_space_options *options,
-                                            double seconds);
+ * The program of the request has no point. The call's time limit holds for all programs solved here together. */
+PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_request *request, plim_solver *solver);
 
 /* ==== programs (space_program.c) ==== */
 

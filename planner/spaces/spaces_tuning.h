@@ -58,7 +58,7 @@ static const struct plim_spaces_tuning {
   } gather;
   struct {
     int32_t columns, rounds, events_alone, events_before, bound_parts, refusal_parts, search_parts;
-    int64_t search_least_ns;
+    int64_t search_least_ns, unlimited_ns, solver_ns_min;
   } program;
 } spaces_tuning = {
     .search =
@@ -158,14 +158,16 @@ static const struct plim_spaces_tuning {
         },
     .program =
         {
-            .columns = 4000000,          /* larger programs are not given to a solver */
-            .rounds = 4,                 /* of a program, whose limit falls where the plan does not fit */
-            .events_alone = 750000,      /* events that the rounds of one search look at, without a program */
-            .events_before = 200000,     /* events that the rounds of one search look at, before a program */
-            .bound_parts = 8,            /* one part in so many of a time limit is for the bound */
-            .refusal_parts = 4,          /* one part in so many of it is for a refusal after a search */
-            .search_parts = 5,           /* one part in so many of it is for the search before a program */
-            .search_least_ns = 20000000, /* ns of the search before a program, at least */
+            .columns = 4000000,           /* larger programs are not given to a solver */
+            .rounds = 4,                  /* of a program, whose limit falls where the plan does not fit */
+            .events_alone = 750000,       /* events that the rounds of one search look at, without a program */
+            .events_before = 200000,      /* events that the rounds of one search look at, before a program */
+            .bound_parts = 8,             /* one part in so many of a time limit is for the bound */
+            .refusal_parts = 4,           /* one part in so many of it is for a refusal after a search */
+            .search_parts = 5,            /* one part in so many of it is for the search before a program */
+            .search_least_ns = 20000000,  /* ns of the search before a program, at least */
+            .unlimited_ns = 120000000000, /* ns of a call without a time limit, after which its solver ends */
+            .solver_ns_min = 10000000,    /* ns left, below which no solver is started */
         },
 };
 

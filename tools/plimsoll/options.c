@@ -159,7 +159,9 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(order), 0, 0},
     {"copies", "N", "moccasin computes an operation at most so many times (default 2)", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(copies), 1, 1000},
-    {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
+    {"iterations", "N",
+     "planning effort in moves, of a solver in pivots or in nodes after its first, which the time alone bounds: over "
+     "spaces two minutes without --time-limit; else the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
      "of planning, as in 10s, 500ms, 2min or 1h (a number alone is seconds); measuring operations and training come on "

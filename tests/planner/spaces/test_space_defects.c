@@ -3,6 +3,7 @@
  * Of XEngine: memory summed over devices, copies with their directions swapped or free, and a copy's bytes at its
  * destination are rows of the known optima (test_space_planners). Of POET: switches that do not switch are in
  * test_cli_spaces, platforms without figures in test_space_planners. */
+#include <assert.h>
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -340,14 +341,13 @@ Test(space_defects, a_point_that_is_nearly_whole_is_read_as_whole) {
                                           .place = 1,
                                           .budget = budget,
                                           .deadline_ns = INT64_MAX};
-  const plim_space_options options = plim_space_options_default();
   plim_graph *graph = space_case_graph(ctx, space_case_named("multi_linear"));
   plim_platform *platform = NULL;
   plim_space_problem *problem = NULL;
   plim_space_solved solved;
   plim_solver *solver = NULL;
   plim_space_events events[2] = {{.ctx = ctx}, {.ctx = ctx}};
-  const plim_solve_options effort = plim_space_effort(&options, 0);
+  const plim_solve_options effort = {.cutoff = INFINITY};
   skip_without_solver();
   cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
   cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK);
@@ -368,6 +368,31 @@ Test(space_defects, a_point_that_is_nearly_whole_is_read_as_whole) {
   plim_space_problem_free(problem);
   plim_platform_free(platform);
   plim_graph_free(graph);
+}
+
+/* --iterations bounds a solver's nodes after the first one. Without a time limit nothing ended the first: that of
+ * ResNet-18's program ran for more than ten minutes. */
+Test(space_defects, a_solver_has_a_time_limit_where_the_call_has_none) {
+  static const int64_t limits_ns[] = {0, INT64_C(20000000000)};
+  static const double seconds_max[] = {120, 20};
+  for (int i = 0; i < 2; i++) {
+    plim_space_options options = plim_space_options_default();
+    plim_graph *graph = space_case_graph(ctx, space_case_named("multi_linear"));
+    plim_platform *platform = NULL;
+    plim_space_request request;
+    options.planner = "milp";
+    options.iterations = 1;
+    options.time_limit_ns = limits_ns[i];
+    cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+    assert(platform);
+    cr_assert_eq(plim_space_request_make(ctx, graph, platform, &options, &request), PLIM_OK);
+    const double seconds = plim_space_seconds_left(&request);
+    cr_expect(seconds > 0 && seconds <= seconds_max[i], "%g s, not more than 0 and at most %g", seconds,
+              seconds_max[i]);
+    plim_space_request_free(&request);
+    plim_platform_free(platform);
+    plim_graph_free(graph);
+  }
 }
 
 static plim_op_desc conv(int64_t batch, int64_t out) {
