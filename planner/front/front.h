@@ -1,4 +1,4 @@
-/* The plan front: nondominated plans of one graph, in memory and as a document. */
+/* The plan front: nondominated plans of one graph, in memory and as a document; and how budgets are gone over. */
 #ifndef PLIM_PLANNER_FRONT_FRONT_H
 #define PLIM_PLANNER_FRONT_FRONT_H
 
@@ -117,5 +117,27 @@ PLIM_MUST_USE plim_status plim_front_save(const plim_front_file *file, const pli
 void plim_front_write(plim_text *text, const char *key, const plim_front *front);
 PLIM_MUST_USE plim_status plim_front_parse(plim_context *ctx, const char *name, const char *text, int64_t bytes,
                                            const char *key, plim_front *front);
+
+/* ==== several budgets (budget_sweep.c) ==== */
+
+/* The one driver of fronts: of one arena (one_arena/sweep.c), of plans that page (paging/page_front.c) and over spaces
+ * (spaces/space_front.c). A caller says how one budget is planned, and what that plan is worth for other budgets. */
+typedef struct plim_budget_sweep {
+  int32_t n;
+  const int64_t *budget; /* [n] bytes, ascending */
+  int64_t time_limit_ns; /* of all of them, from started_ns on; 0: none */
+  int64_t started_ns;
+  int32_t may_skip; /* 1: where the time is short, evenly spread budgets are planned, and the last one */
+  /* Plan for budget i. PLIM_ECANCEL ends the sweep, and is no failure.
+   *   time_limit_ns  in  an equal share of what is left, for those still to be planned; 0: no limit */
+  plim_status (*plan)(void *user, int32_t i, int64_t time_limit_ns);
+  void *user;
+} plim_budget_sweep;
+
+/* PLIM_EUSAGE: a budget is below the one before it. */
+PLIM_MUST_USE plim_status plim_budget_sweep_check(plim_context *ctx, int32_t n, const int64_t *budget);
+
+/* Plan for one budget after another. Returns the first failure. */
+PLIM_MUST_USE plim_status plim_budget_sweep_run(const plim_budget_sweep *sweep);
 
 #endif

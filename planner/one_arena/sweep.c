@@ -23,58 +23,44 @@ typedef struct sweep {
   int64_t started_ns;
 } sweep;
 
-/* How many budgets further on to plan next, after `done` budgets since begun_ns: every budget in turn, unless a time
- * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
-static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
-  int32_t others = n - 1 - i;
-  if (s->task.options->time_limit_ns <= 0 || others < 2 || done == 0) return 1;
-  double each = (double)(plim_now_ns() - begun_ns) / done,
-         left = (double)plim_effort_rest(s->task.options->time_limit_ns, s->started_ns);
-  double wanted = left > each ? others * each / left : others;
-  return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
-}
-
-/* The options for one of `parts` budgets: an equal share of the time that is left. */
-static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
-  plim_plan_options options = *s->task.options;
-  options.budget_bytes = budget;
-  options.time_limit_ns = plim_effort_share(plim_effort_rest(options.time_limit_ns, s->started_ns), parts);
-  return options;
-}
-
-static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
-  plim_incumbent *inc = NULL;
-  int32_t kept;
-  PLIM_TRY(plim_incumbent_begin(s->task.problem, options, &inc));
-  plim_incumbent_share_bound_cache(inc, s->bound_cache);
-  plim_status status = plim_strategy_run(inc, s->task.strategy, s->front, &kept);
-  plim_incumbent_end(inc);
-  return status;
-}
-
-static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
+static void report(const sweep *s, int32_t i) {
+  const int64_t budget = s->range->budget[i];
   const plim_front_point *best = plim_front_find(s->front, budget);
   const double bound = plim_problem_percent(s->task.problem, plim_front_bound(s->front, budget));
   plim_progress progress = {.stage = "front",
-                            .done = done,
-                            .total = n,
+                            .done = i + 1,
+                            .total = s->range->n,
                             .elapsed_ns = plim_now_ns() - s->started_ns,
                             .best_percent = best ? plim_problem_percent(s->task.problem, best->time_ns) : -1,
                             .bound_percent = bound > 0 ? bound : 0};
   plim_context_report(s->task.problem->ctx, &progress);
 }
 
-static plim_status plan_all(const sweep *s, int32_t n, const int64_t *budget) {
-  int64_t begun_ns = plim_now_ns();
-  for (int32_t i = 0, done = 0, step = 1; i < n; i += step, done++) {
-    step = stride(s, i, n, done, begun_ns);
-    plim_plan_options options = options_of(s, (n - 1 - i) / step + 1, budget[i]);
-    plim_status status = plan_one(s, &options);
-    if (status == PLIM_ECANCEL) return PLIM_OK; /* the others get what is known */
-    PLIM_TRY(status);
-    report(s, i + 1, n, budget[i]);
-  }
-  return PLIM_OK;
+static plim_status plan_one(void *user, int32_t i, int64_t time_limit_ns) {
+  const sweep *s = user;
+  plim_plan_options options = *s->task.options;
+  plim_incumbent *inc = NULL;
+  int32_t kept;
+  options.budget_bytes = s->range->budget[i];
+  options.time_limit_ns = time_limit_ns;
+  PLIM_TRY(plim_incumbent_begin(s->task.problem, &options, &inc));
+  plim_incumbent_share_bound_cache(inc, s->bound_cache);
+  plim_status status = plim_strategy_run(inc, s->task.strategy, s->front, &kept);
+  plim_incumbent_end(inc);
+  if (status == PLIM_OK) report(s, i);
+  return status;
+}
+
+/* After a cancel the budgets that are left get what is known. */
+static plim_status plan_all(sweep *s) {
+  const plim_budget_sweep driver = {.n = s->range->n,
+                                    .budget = s->range->budget,
+                                    .time_limit_ns = s->task.options->time_limit_ns,
+                                    .started_ns = s->started_ns,
+                                    .may_skip = 1,
+                                    .plan = plan_one,
+                                    .user = s};
+  return plim_budget_sweep_run(&driver);
 }
 
 static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
@@ -131,7 +117,7 @@ static plim_status plan_and_emit(void *user, plim_front *front) {
   const range *budgets = s->range;
   s->front = front;
   if (budgets->span) PLIM_TRY(choose_budgets(s, budgets->span));
-  PLIM_TRY(plan_all(s, budgets->n, budgets->budget));
+  PLIM_TRY(plan_all(s));
   return emit_all(s, budgets);
 }
 

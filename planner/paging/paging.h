@@ -46,4 +46,9 @@ PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *
 PLIM_MUST_USE plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                                 const plim_plan_options *options, plim_plan **out, int32_t *from_front);
 
+/* plim_plan_front with options->paging (page_front.c). The budgets ascend. */
+PLIM_MUST_USE plim_status plim_paging_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                            const plim_plan_options *options, int32_t n, const int64_t *budget,
+                                            plim_plan **plan);
+
 #endif

@@ -105,7 +105,7 @@ static plim_status search_portfolio(work *w) {
   int64_t limit = r->options->time_limit_ns, rest = limit - limit / spaces_tuning.program.refusal_parts;
   int64_t share = r->planner->searches ? rest : plim_effort_share(limit, spaces_tuning.program.search_parts);
   const int64_t deadline_ns = plim_effort_deadline_of(r->started_ns, share);
-  const int64_t least_ns = plim_now_ns() + spaces_tuning.program.search_least_ns;
+  const int64_t least_ns = plim_now_ns() + spaces_tuning.program.search_ns_min;
   int64_t outer = plim_effort_begin(r->ctx, plim_integers_larger(deadline_ns, least_ns));
   plim_status status = try_first(w);
   const plim_space_search_options asked = search_options(w);

@@ -58,7 +58,7 @@ static const struct plim_spaces_tuning {
   } gather;
   struct {
     int32_t columns, rounds, events_alone, events_before, bound_parts, refusal_parts, search_parts;
-    int64_t search_least_ns, unlimited_ns, solver_ns_min;
+    int64_t search_ns_min, unlimited_ns, solver_ns_min;
   } program;
 } spaces_tuning = {
     .search =
@@ -165,7 +165,7 @@ static const struct plim_spaces_tuning {
             .bound_parts = 8,             /* one part in so many of a time limit is for the bound */
             .refusal_parts = 4,           /* one part in so many of it is for a refusal after a search */
             .search_parts = 5,            /* one part in so many of it is for the search before a program */
-            .search_least_ns = 20000000,  /* ns of the search before a program, at least */
+            .search_ns_min = 20000000,    /* ns of the search before a program, at least */
             .unlimited_ns = 120000000000, /* ns of a call without a time limit, after which its solver ends */
             .solver_ns_min = 10000000,    /* ns left, below which no solver is started */
         },
