@@ -2,7 +2,11 @@
  *
  * A sequence knows nodes, a list knows storages. So first each event gets the storages that it reads and fills: a
  * version is a storage in a space from the event that fills it. Then what nothing reads is found, from the last event
- * to the first. At last the events become commands. */
+ * to the first. At last the events become commands.
+ *
+ * planner/spaces/problem/space_lower.c walks sequences in the same three steps. There a node has one output, a drop
+ * ends it, a command may copy several, and waits and a plan come out. Here a node has several storages, results are
+ * written over inputs, updates wait for their readers, and a list comes out, in which copies still move. */
 #include "planner/paging/joint_problem.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
-/* Makes the problem of planner/spaces of a training step: nodes, costs, links. */
+/* Makes the problem of planner/spaces of a training step: nodes, costs, links.
+ *
+ * Example: in space "arena" op 0 writes x and y, op 1 reads x, op 2 updates the parameter w. The problem has a node for
+ * each op. Node 0 has the bytes of x and y together, node 1 reads node 0, and node 2 runs once, on the first device. w
+ * has no node: its bytes are constant_bytes. */
 #include "planner/paging/joint_problem.h"
 
 #include <string.h>
@@ -25,7 +29,9 @@ static void count_places(const plim_queue_spaces *s, int32_t *devices, int32_t *
   }
 }
 
-/* The problem has the times of copies, so that its links have none. */
+/* The one place where the two descriptions of devices, spaces and links meet: the spaces of options->paging
+ * (plim_queue_spaces) become a platform, each with the same index. The problem has the times of copies and the powers,
+ * so that the platform has neither. */
 static plim_status make_platform(plim_joint_problem *j) {
   const plim_queue_spaces *s = j->spaces;
   int32_t devices, links, d = 0, l = 0;

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_PAGING_JOINT_PROBLEM_H
 #define PLIM_PLANNER_PAGING_JOINT_PROBLEM_H
 
-#include "planner/paging/queue_search.h"
+#include "planner/paging/command_list.h"
 #include "planner/spaces/problem/space_problem.h"
 #include "planner/spaces/problem/space_sequence.h"
 

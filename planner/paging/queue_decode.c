@@ -1,63 +1,303 @@
 /* From runs to a command list, in one pass. At each run its operands are brought to its space. Room is made by buffers
- * that leave: what is somewhere else too is dropped, other buffers are paged out, at once after their last use. What
- * copies do in the list is a first proposal: plim_command_list_spread moves them.
+ * that leave: what is somewhere else too is dropped; of the others the one leaves that is not read for longest, for
+ * what its copies take. It is paged out at once after its last use. What copies do in the list is a first proposal:
+ * plim_command_list_spread moves them.
  *
- * Commands have keys while they are made, since a copy out belongs after a run that is in the list already:
- * 4 r + 1 a copy for run r, 4 r + 2 the run, 4 r + 3 a copy after it. */
+ * Example: the arena holds two buffers. Runs 0, 1 and 2 write a, b and c; run 2 reads b; run 3 reads c and a. At run 2
+ * there is no room for c. b is an operand, so a leaves: its last use is run 0, and the copy out stands after that. At
+ * run 3 a is copied in; b, which nothing reads any more, is gone. The list is run 0, a out, run 1, run 2, a in, run 3.
+ *
+ * Commands have keys while they are made, since a copy out belongs after a run that is in the list already: 4 r + 1 a
+ * copy for run r, 4 r + 2 the run, 4 r + 3 a copy after it.
+ *
+ * planner/spaces/search/space_demand.c makes room in the same way, for nodes of one output, and decides what runs
+ * again. Here runs are given, with devices, in-place pairs and updates, and a copy out stands where the list has
+ * passed. */
+#include <math.h>
 #include <string.h>
 
+#include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
+#include "runtime/base/array.h"
+#include "runtime/base/effort.h"
+
+/* Storage s in a space. */
+typedef struct queue_place {
+  int32_t last_use; /* run after which nothing has touched it, there or no longer there; -1: none has */
+  int32_t at;       /* in open */
+} queue_place;
+
+typedef struct decode_pass {
+  const plim_queue_runs *runs;
+  const plim_graph *graph;
+  const plim_queue_spaces *spaces;
+  const int32_t *space;
+  double noise;
+  plim_random *random;
+  plim_command_list *list;
+  int32_t now;                     /* run */
+  queue_place *place;              /* [spaces][n_storages] */
+  int32_t *buffer;                 /* [spaces][n_storages] of the list; -1: it is not there */
+  int32_t *cursor;                 /* [n_storages] first access after the run in hand, or at it */
+  int32_t *pinned;                 /* [n_storages] run + 1 for which it stays */
+  int32_t *stuck;                  /* [n_storages] run + 1 for which it has nowhere to go */
+  int32_t *open[PLIM_PLAN_SPACES]; /* [n_storages] storages that may leave */
+  int32_t n_open[PLIM_PLAN_SPACES];
+  int64_t live_bytes[PLIM_PLAN_SPACES];
+  int64_t *most_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
+  int32_t *over;                         /* by output of the op in hand: the storage that it overwrites, or -1 */
+  int64_t *key;                          /* of commands */
+  int64_t room_keys;
+} decode_pass;
+
+/* ---- what is where ---- */
+
+static queue_place *place_of(const decode_pass *pass, int32_t storage, int32_t space) {
+  return &pass->place[(int64_t)space * pass->graph->n_storages + storage];
+}
+
+static int32_t *buffer_of(const decode_pass *pass, int32_t storage, int32_t space) {
+  return &pass->buffer[(int64_t)space * pass->graph->n_storages + storage];
+}
+
+static int64_t bytes_of(const decode_pass *pass, int32_t storage) {
+  return plim_align_up(pass->graph->storage[storage].bytes, PLIM_ALIGN);
+}
+
+static int is_home(const decode_pass *pass, int32_t storage, int32_t space) {
+  return space == 0 && plim_role_persistent(pass->graph->storage[storage].role);
+}
+
+/* The next run after `run` that reads the storage with what it has now, in a space (-1: anywhere); INT32_MAX: none. */
+static int32_t next_read(const decode_pass *pass, int32_t storage, int32_t space, int32_t run) {
+  for (int32_t i = pass->cursor[storage]; i < pass->runs->first[storage + 1]; i++) {
+    const struct plim_run_access *a = &pass->runs->access[i];
+    if (a->run == INT32_MAX) break;
+    if (a->run <= run) continue;
+    if (a->reads && (space < 0 || pass->space[a->run] == space)) return a->run;
+    if (a->writes) break;
+  }
+  return INT32_MAX;
+}
+
+/* Has another space a buffer of it? */
+static int is_elsewhere(const decode_pass *pass, int32_t storage, int32_t space) {
+  for (int32_t k = 0; k < pass->spaces->n; k++) {
+    if (k != space && *buffer_of(pass, storage, k) >= 0) return 1;
+  }
+  return 0;
+}
+
+/* An output that no later run writes is to be in space 0 at the end. */
+static int is_last_output(const decode_pass *pass, int32_t storage, int32_t run) {
+  if (pass->graph->storage[storage].role != PLIM_ROLE_OUTPUT) return 0;
+  for (int32_t i = pass->cursor[storage]; i < pass->runs->first[storage + 1]; i++) {
+    if (pass->runs->access[i].run != INT32_MAX && pass->runs->access[i].run > run && pass->runs->access[i].writes)
+      return 0;
+  }
+  return 1;
+}
+
+/* Is the buffer of the storage there read, copied or handed over after `run`? */
+static int is_wanted(const decode_pass *pass, int32_t storage, int32_t space, int32_t run) {
+  if (is_home(pass, storage, space)) return 1;
+  if (is_last_output(pass, storage, run) && (space == 0 || *buffer_of(pass, storage, 0) < 0)) return 1;
+  if (next_read(pass, storage, space, run) < INT32_MAX) return 1;
+  int keeps = !pass->spaces->computes[space] || !is_elsewhere(pass, storage, space);
+  return keeps && next_read(pass, storage, -1, run) < INT32_MAX;
+}
+
+/* A buffer of the list begins in the space, or ends there. */
+static void open_place(decode_pass *pass, int32_t storage, int32_t space, int32_t buffer) {
+  queue_place *p = place_of(pass, storage, space);
+  *buffer_of(pass, storage, space) = buffer;
+  p->at = pass->n_open[space];
+  pass->open[space][pass->n_open[space]++] = storage;
+  pass->live_bytes[space] += bytes_of(pass, storage);
+}
+
+static void close_place(decode_pass *pass, int32_t storage, int32_t space) {
+  queue_place *p = place_of(pass, storage, space);
+  int32_t last = pass->open[space][--pass->n_open[space]];
+  pass->open[space][p->at] = last;
+  place_of(pass, last, space)->at = p->at;
+  *buffer_of(pass, storage, space) = -1;
+  pass->live_bytes[space] -= bytes_of(pass, storage);
+}
+
+/* ---- copies ---- */
+
+static void add_command(decode_pass *pass, const plim_command *command, int64_t time_ns, int64_t key) {
+  plim_command_list *l = pass->list;
+  if (l->status == PLIM_OK)
+    l->status = plim_array_reserve(l->ctx, &pass->key, &pass->room_keys, (int64_t)l->n + 1, sizeof *pass->key);
+  if (l->status == PLIM_OK) pass->key[l->n] = key;
+  (void)plim_command_list_add(l, command, time_ns);
+}
+
+/* The target must have room. after: the last run before it in the order. */
+static void add_copy(decode_pass *pass, int32_t storage, int32_t from, int32_t to, int64_t key, int32_t after) {
+  int64_t bytes = bytes_of(pass, storage);
+  const plim_command command = {.kind = PLIM_COMMAND_COPY,
+                                .queue = pass->spaces->copy_queue[from][to],
+                                .storage = storage,
+                                .from = from,
+                                .to = to};
+  plim_command_list_add_use(pass->list, *buffer_of(pass, storage, from), 0);
+  int32_t target = plim_command_list_add_buffer(pass->list, storage, to, pass->list->n, bytes, -1);
+  plim_command_list_add_use(pass->list, target, 1);
+  add_command(pass, &command, plim_queue_copy_ns(pass->spaces, from, to, pass->graph->storage[storage].bytes), key);
+  if (pass->list->status != PLIM_OK) return;
+  open_place(pass, storage, to, target);
+  place_of(pass, storage, from)->last_use = place_of(pass, storage, to)->last_use = after;
+  for (int32_t j = after < 0 ? 0 : after; j < pass->now; j++) pass->most_bytes[to][j] += bytes;
+}
+
+/* ---- room ---- */
+
+static int had_room(const decode_pass *pass, int32_t space, int32_t since, int64_t bytes) {
+  int64_t max_bytes = pass->spaces->budget_bytes[space] - bytes;
+  if (pass->live_bytes[space] > max_bytes) return 0;
+  for (int32_t j = since < 0 ? 0 : since; j < pass->now && pass->spaces->budget_bytes[space] < INT64_MAX; j++) {
+    if (pass->most_bytes[space][j] > max_bytes) return 0;
+  }
+  return 1;
+}
+
+/* Where a buffer that leaves is copied to: the least time there and on to its next reader; -1: nowhere. needs_room 0:
+ * whether there is room or not. */
+static int32_t find_refuge(const decode_pass *pass, int32_t storage, int32_t space, int needs_room, int64_t *cost_ns) {
+  int64_t bytes = pass->graph->storage[storage].bytes;
+  int32_t reader = next_read(pass, storage, -1, pass->now - 1), best = -1;
+  int32_t to = reader < INT32_MAX ? pass->space[reader] : 0;
+  for (int32_t k = 0; k < pass->spaces->n; k++) {
+    if (k == space || pass->spaces->bytes_per_ns[space][k] <= 0) continue;
+    if (k != to && pass->spaces->bytes_per_ns[k][to] <= 0) continue;
+    int64_t ns = plim_queue_copy_ns(pass->spaces, space, k, bytes);
+    if (k != to) ns += plim_queue_copy_ns(pass->spaces, k, to, bytes);
+    if (best >= 0 && ns >= *cost_ns) continue;
+    if (needs_room && !had_room(pass, k, place_of(pass, storage, space)->last_use, bytes_of(pass, storage))) continue;
+    best = k;
+    *cost_ns = ns;
+  }
+  return best;
+}
+
+/* How good it is that the buffer leaves: how long it is not read, by what its copies take; -1: it may not. */
+static double worth_of(const decode_pass *pass, int32_t storage, int32_t space) {
+  int32_t reader = next_read(pass, storage, space, pass->now - 1);
+  int64_t cost_ns = 0;
+  if (reader == INT32_MAX) reader = next_read(pass, storage, -1, pass->now - 1);
+  if (!is_elsewhere(pass, storage, space) && find_refuge(pass, storage, space, 0, &cost_ns) < 0) return -1;
+  if (reader == INT32_MAX) reader = pass->runs->n;
+  double rest_ns = (double)(pass->runs->begin_ns[reader] - pass->runs->begin_ns[pass->now]) + 1;
+  double worth =
+      rest_ns * (double)bytes_of(pass, storage) / ((double)cost_ns + 1 + paging_tuning.queue.rest_weight * rest_ns);
+  return pass->noise > 0 ? worth * exp(pass->noise * (plim_random_unit(pass->random) - 0.5)) : worth;
+}
+
+static int may_leave(const decode_pass *pass, int32_t storage, int32_t space) {
+  if (pass->stuck[storage] == pass->now + 1) return 0;
+  if (pass->pinned[storage] == pass->now + 1 && pass->spaces->computes[space]) return 0;
+  if (pass->graph->storage[storage].producer < 0 && space == 0) return 0; /* inputs and persistent storages */
+  return !(space == 0 && is_last_output(pass, storage, pass->now - 1));
+}
+
+/* Copy the storage to where it may wait for its next reader, after its last use. 0: there is no such space, or no room
+ * there. Its buffer stays. */
+static int page_out(decode_pass *pass, int32_t storage, int32_t space) {
+  int64_t cost_ns;
+  const int32_t to = find_refuge(pass, storage, space, 1, &cost_ns);
+  if (to < 0) return 0;
+  int32_t after = place_of(pass, storage, space)->last_use;
+  if (place_of(pass, storage, to)->last_use > after) after = place_of(pass, storage, to)->last_use;
+  /* what was copied in for the run in hand leaves before it, since the run may write over it */
+  const int64_t key = after < pass->now ? 4 * (int64_t)after + 3 : 4 * (int64_t)pass->now + 1;
+  add_copy(pass, storage, space, to, key, after);
+  return 1;
+}
+
+/* One buffer leaves the space, or is found to have nowhere to go. 0: none can, or the effort is over. */
+static int make_leave(decode_pass *pass, int32_t space) {
+  int32_t storage = -1;
+  double most = -1;
+  if (plim_effort_over(pass->list->ctx, 20 * (int64_t)pass->n_open[space])) return 0;
+  for (int32_t i = 0; i < pass->n_open[space]; i++) {
+    int32_t s = pass->open[space][i];
+    if (!may_leave(pass, s, space)) continue;
+    double worth = worth_of(pass, s, space);
+    if (worth <= most) continue;
+    most = worth;
+    storage = s;
+  }
+  if (storage < 0) return 0;
+  if (!is_elsewhere(pass, storage, space) && !page_out(pass, storage, space)) {
+    pass->stuck[storage] = pass->now + 1;
+    return 1;
+  }
+  close_place(pass, storage, space);
+  return 1;
+}
+
+/* Buffers leave until so many bytes are free. 0: too few can. */
+static int make_room(decode_pass *pass, int32_t space, int64_t bytes) {
+  while (pass->live_bytes[space] > pass->spaces->budget_bytes[space] - bytes) {
+    if (!make_leave(pass, space)) return 0;
+  }
+  return 1;
+}
 
 /* ---- runs ---- */
 
-static void close_unwanted(plim_decoder *d, int32_t n, const int32_t *storage) {
+static void close_unwanted(decode_pass *pass, int32_t n, const int32_t *storage) {
   for (int32_t i = 0; i < n; i++) {
-    for (int32_t k = 0; k < d->spaces->n; k++) {
-      if (*plim_decoder_buffer_of(d, storage[i], k) >= 0 && !plim_decoder_is_wanted(d, storage[i], k, d->now))
-        plim_decoder_close_place(d, storage[i], k);
+    for (int32_t k = 0; k < pass->spaces->n; k++) {
+      if (*buffer_of(pass, storage[i], k) >= 0 && !is_wanted(pass, storage[i], k, pass->now))
+        close_place(pass, storage[i], k);
     }
   }
 }
 
 /* Bring a storage to the space of the run. 0: no room, or it is nowhere. */
-static int bring(plim_decoder *d, int32_t storage, int32_t space) {
-  int64_t bytes = d->graph->storage[storage].bytes;
+static int bring(decode_pass *pass, int32_t storage, int32_t space) {
+  int64_t bytes = pass->graph->storage[storage].bytes;
   int32_t from = -1;
-  if (bytes == 0 || *plim_decoder_buffer_of(d, storage, space) >= 0) return 1;
-  if (!plim_decoder_make_room(d, space, plim_decoder_bytes_of(d, storage))) return 0;
-  for (int32_t k = 0; k < d->spaces->n; k++) {
-    if (*plim_decoder_buffer_of(d, storage, k) < 0 || d->spaces->bytes_per_ns[k][space] <= 0) continue;
+  if (bytes == 0 || *buffer_of(pass, storage, space) >= 0) return 1;
+  if (!make_room(pass, space, bytes_of(pass, storage))) return 0;
+  for (int32_t k = 0; k < pass->spaces->n; k++) {
+    if (*buffer_of(pass, storage, k) < 0 || pass->spaces->bytes_per_ns[k][space] <= 0) continue;
     if (from >= 0 &&
-        plim_queue_copy_ns(d->spaces, k, space, bytes) >= plim_queue_copy_ns(d->spaces, from, space, bytes)) {
+        plim_queue_copy_ns(pass->spaces, k, space, bytes) >= plim_queue_copy_ns(pass->spaces, from, space, bytes)) {
       continue;
     }
     from = k;
   }
   if (from < 0) return 0;
-  plim_decoder_add_copy(d, storage, from, space, 4 * (int64_t)d->now + 1, d->now);
-  if (!plim_decoder_is_wanted(d, storage, from, d->now - 1)) plim_decoder_close_place(d, storage, from);
+  add_copy(pass, storage, from, space, 4 * (int64_t)pass->now + 1, pass->now);
+  if (!is_wanted(pass, storage, from, pass->now - 1)) close_place(pass, storage, from);
   return 1;
 }
 
 /* May pair `pair` be taken, for all that its input is wanted afterwards? */
-static int pair_is_free(const plim_decoder *d, const plim_op *op, plim_pair pair, int32_t space, const int32_t *over) {
-  const plim_graph *g = d->graph;
+static int pair_is_free(const decode_pass *pass, const plim_op *op, plim_pair pair, int32_t space,
+                        const int32_t *over) {
+  const plim_graph *g = pass->graph;
   const int32_t in = g->value[op->in[pair.in]].storage, out = g->value[op->out[pair.out]].storage;
   for (int32_t k = 0; k < op->n_out; k++) {
     if (over[k] == in) return 0;
   }
   if (over[pair.out] >= 0 || g->storage[in].producer < 0 || !plim_op_may_overwrite(g, op, pair)) return 0;
-  return *plim_decoder_buffer_of(d, in, space) >= 0 && *plim_decoder_buffer_of(d, out, space) < 0;
+  return *buffer_of(pass, in, space) >= 0 && *buffer_of(pass, out, space) < 0;
 }
 
 /* Outputs that are written over an input which nothing wants afterwards; over [n_out]: the input's storage, or -1. */
-static void choose_pairs(const plim_decoder *d, const plim_op *op, int32_t space, plim_command *command,
+static void choose_pairs(const decode_pass *pass, const plim_op *op, int32_t space, plim_command *command,
                          int32_t *over) {
   command->n_pairs = 0;
   for (int32_t i = 0; i < op->n_out; i++) over[i] = -1;
   for (int32_t i = 0; i < op->n_pairs; i++) {
-    const int32_t in = d->graph->value[op->in[op->pair[i].in]].storage;
-    if (!pair_is_free(d, op, op->pair[i], space, over) || plim_decoder_is_wanted(d, in, space, d->now)) continue;
+    const int32_t in = pass->graph->value[op->in[op->pair[i].in]].storage;
+    if (!pair_is_free(pass, op, op->pair[i], space, over) || is_wanted(pass, in, space, pass->now)) continue;
     over[op->pair[i].out] = in;
     command->pair[command->n_pairs++] = op->pair[i];
   }
@@ -65,11 +305,11 @@ static void choose_pairs(const plim_decoder *d, const plim_op *op, int32_t space
 
 /* Outputs that are written over an input which is wanted afterwards, and is somewhere else, or is copied there first.
  * For a run that has no room else. */
-static void force_pairs(plim_decoder *d, const plim_op *op, int32_t space, plim_command *command, int32_t *over) {
+static void force_pairs(decode_pass *pass, const plim_op *op, int32_t space, plim_command *command, int32_t *over) {
   for (int32_t i = 0; i < op->n_pairs; i++) {
-    const int32_t in = d->graph->value[op->in[op->pair[i].in]].storage;
-    if (!pair_is_free(d, op, op->pair[i], space, over)) continue;
-    if (!plim_decoder_is_elsewhere(d, in, space) && !plim_decoder_page_out(d, in, space)) continue;
+    const int32_t in = pass->graph->value[op->in[op->pair[i].in]].storage;
+    if (!pair_is_free(pass, op, op->pair[i], space, over)) continue;
+    if (!is_elsewhere(pass, in, space) && !page_out(pass, in, space)) continue;
     over[op->pair[i].out] = in;
     command->pair[command->n_pairs++] = op->pair[i];
   }
@@ -83,132 +323,132 @@ static int32_t over_of(const plim_graph *g, const plim_op *op, const int32_t *ov
 }
 
 /* The outputs get buffers; those of pairs have the boxes of their inputs, which end. */
-static void begin_outputs(plim_decoder *d, const plim_op *op, int32_t space, const int32_t *over) {
-  for (int32_t i = 0; i < op->n_writes && d->list->status == PLIM_OK; i++) {
-    int32_t s = op->writes[i], in = over_of(d->graph, op, over, s), old = -1;
-    if (d->graph->storage[s].bytes == 0) continue;
-    if (*plim_decoder_buffer_of(d, s, space) < 0) {
-      int32_t fresh = plim_command_list_add_buffer(d->list, s, space, d->list->n, plim_decoder_bytes_of(d, s), -1);
-      if (d->list->status != PLIM_OK) return;
+static void begin_outputs(decode_pass *pass, const plim_op *op, int32_t space, const int32_t *over) {
+  for (int32_t i = 0; i < op->n_writes && pass->list->status == PLIM_OK; i++) {
+    int32_t s = op->writes[i], in = over_of(pass->graph, op, over, s), old = -1;
+    if (pass->graph->storage[s].bytes == 0) continue;
+    if (*buffer_of(pass, s, space) < 0) {
+      int32_t fresh = plim_command_list_add_buffer(pass->list, s, space, pass->list->n, bytes_of(pass, s), -1);
+      if (pass->list->status != PLIM_OK) return;
       if (in >= 0) {
-        old = *plim_decoder_buffer_of(d, in, space);
-        plim_command_list_overwrite(d->list, old, fresh);
-        plim_decoder_close_place(d, in, space);
+        old = *buffer_of(pass, in, space);
+        plim_command_list_overwrite(pass->list, old, fresh);
+        close_place(pass, in, space);
       }
-      plim_decoder_open_place(d, s, space, fresh);
+      open_place(pass, s, space, fresh);
     }
-    plim_command_list_add_use(d->list, *plim_decoder_buffer_of(d, s, space), 1);
+    plim_command_list_add_use(pass->list, *buffer_of(pass, s, space), 1);
   }
 }
 
-static void use_storages(plim_decoder *d, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
-  plim_command_list_add_uses(d->list, n, storage, plim_decoder_buffer_of(d, 0, space), writes);
-  for (int32_t i = 0; i < n; i++) plim_decoder_place_of(d, storage[i], space)->last_use = d->now;
+static void use_storages(decode_pass *pass, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
+  plim_command_list_add_uses(pass->list, n, storage, buffer_of(pass, 0, space), writes);
+  for (int32_t i = 0; i < n; i++) place_of(pass, storage[i], space)->last_use = pass->now;
 }
 
-static void pin(plim_decoder *d, int32_t n, const int32_t *storage) {
-  for (int32_t i = 0; i < n; i++) d->pinned[storage[i]] = d->now + 1;
+static void pin(decode_pass *pass, int32_t n, const int32_t *storage) {
+  for (int32_t i = 0; i < n; i++) pass->pinned[storage[i]] = pass->now + 1;
 }
 
-static int64_t bytes_to_begin(const plim_decoder *d, const plim_op *op, int32_t space, const int32_t *over) {
+static int64_t bytes_to_begin(const decode_pass *pass, const plim_op *op, int32_t space, const int32_t *over) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i];
-    if (*plim_decoder_buffer_of(d, s, space) < 0 && over_of(d->graph, op, over, s) < 0)
-      bytes += plim_decoder_bytes_of(d, s);
+    if (*buffer_of(pass, s, space) < 0 && over_of(pass->graph, op, over, s) < 0) bytes += bytes_of(pass, s);
   }
   return bytes;
 }
 
 /* Copies of what the run has updated are of no use. */
-static void close_stale(plim_decoder *d, const plim_op *op) {
+static void close_stale(decode_pass *pass, const plim_op *op) {
   for (int32_t i = 0; i < op->n_updates; i++) {
-    for (int32_t k = 1; k < d->spaces->n; k++) {
-      if (*plim_decoder_buffer_of(d, op->updates[i], k) >= 0) plim_decoder_close_place(d, op->updates[i], k);
+    for (int32_t k = 1; k < pass->spaces->n; k++) {
+      if (*buffer_of(pass, op->updates[i], k) >= 0) close_place(pass, op->updates[i], k);
     }
   }
 }
 
-static int add_run(plim_decoder *d) {
-  plim_command command = d->runs->plan->command[d->now];
-  const plim_op *op = &d->graph->op[command.op];
-  const plim_variant *variant = &d->runs->plan->variant[command.variant].variant;
+static int add_run(decode_pass *pass) {
+  plim_command command = pass->runs->plan->command[pass->now];
+  const plim_op *op = &pass->graph->op[command.op];
+  const plim_variant *variant = &pass->runs->plan->variant[command.variant].variant;
   int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
-  int32_t space = d->space[d->now], *over = d->over;
-  pin(d, op->n_reads, op->reads);
-  pin(d, op->n_writes, op->writes);
+  int32_t space = pass->space[pass->now], *over = pass->over;
+  pin(pass, op->n_reads, op->reads);
+  pin(pass, op->n_writes, op->writes);
   for (int32_t i = 0; i < op->n_reads; i++) {
-    if (!bring(d, op->reads[i], space)) return 0;
+    if (!bring(pass, op->reads[i], space)) return 0;
   }
-  choose_pairs(d, op, space, &command, over);
-  if (!plim_decoder_make_room(d, space, bytes_to_begin(d, op, space, over) + workspace_bytes)) {
-    force_pairs(d, op, space, &command, over);
-    if (!plim_decoder_make_room(d, space, bytes_to_begin(d, op, space, over) + workspace_bytes)) return 0;
+  choose_pairs(pass, op, space, &command, over);
+  if (!make_room(pass, space, bytes_to_begin(pass, op, space, over) + workspace_bytes)) {
+    force_pairs(pass, op, space, &command, over);
+    if (!make_room(pass, space, bytes_to_begin(pass, op, space, over) + workspace_bytes)) return 0;
   }
   command.space = space;
-  command.queue = d->spaces->run_queue[space];
-  use_storages(d, op->n_reads, op->reads, space, 0);
-  begin_outputs(d, op, space, over);
-  use_storages(d, op->n_updates, op->updates, space, 1);
+  command.queue = pass->spaces->run_queue[space];
+  use_storages(pass, op->n_reads, op->reads, space, 0);
+  begin_outputs(pass, op, space, over);
+  use_storages(pass, op->n_updates, op->updates, space, 1);
   for (int32_t i = 0; i < op->n_writes; i++) {
-    if (d->graph->storage[op->writes[i]].bytes > 0) plim_decoder_place_of(d, op->writes[i], space)->last_use = d->now;
+    if (pass->graph->storage[op->writes[i]].bytes > 0) place_of(pass, op->writes[i], space)->last_use = pass->now;
   }
   if (workspace_bytes > 0) {
-    plim_command_list_add_use(d->list,
-                              plim_command_list_add_buffer(d->list, -1, space, d->list->n, workspace_bytes, -1), 1);
+    plim_command_list_add_use(
+        pass->list, plim_command_list_add_buffer(pass->list, -1, space, pass->list->n, workspace_bytes, -1), 1);
   }
-  plim_decoder_add_command(d, &command, variant->time_ns, 4 * (int64_t)d->now + 2);
-  for (int32_t k = 0; k < d->spaces->n; k++) d->most_bytes[k][d->now] = d->live_bytes[k];
-  d->most_bytes[space][d->now] += workspace_bytes;
-  close_stale(d, op);
-  close_unwanted(d, op->n_reads, op->reads);
-  close_unwanted(d, op->n_writes, op->writes);
+  add_command(pass, &command, variant->time_ns, 4 * (int64_t)pass->now + 2);
+  for (int32_t k = 0; k < pass->spaces->n; k++) pass->most_bytes[k][pass->now] = pass->live_bytes[k];
+  pass->most_bytes[space][pass->now] += workspace_bytes;
+  close_stale(pass, op);
+  close_unwanted(pass, op->n_reads, op->reads);
+  close_unwanted(pass, op->n_writes, op->writes);
   return 1;
 }
 
-static void advance_cursors(const plim_decoder *d, const plim_op *op) {
+static void advance_cursors(const decode_pass *pass, const plim_op *op) {
   const int32_t n[] = {op->n_reads, op->n_writes, op->n_updates};
   const int32_t *const list[] = {op->reads, op->writes, op->updates};
   for (int32_t i = 0; i < 3; i++) {
     for (int32_t k = 0; k < n[i]; k++) {
       int32_t s = list[i][k];
-      while (d->cursor[s] < d->runs->first[s + 1] && d->runs->access[d->cursor[s]].run <= d->now) d->cursor[s]++;
+      while (pass->cursor[s] < pass->runs->first[s + 1] && pass->runs->access[pass->cursor[s]].run <= pass->now)
+        pass->cursor[s]++;
     }
   }
 }
 
 /* Persistent storages at the plan's offsets, and inputs, are there from the start. */
-static void begin_given(plim_decoder *d) {
-  const plim_plan *plan = d->runs->plan;
-  for (int32_t i = 0; i < plan->n_buffers && d->list->status == PLIM_OK; i++) {
+static void begin_given(decode_pass *pass) {
+  const plim_plan *plan = pass->runs->plan;
+  for (int32_t i = 0; i < plan->n_buffers && pass->list->status == PLIM_OK; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    if (b->storage < 0 || d->graph->storage[b->storage].producer >= 0) continue;
-    int32_t id = plim_command_list_add_buffer(d->list, b->storage, 0, -1, b->bytes, b->offset);
-    if (d->list->status != PLIM_OK) return;
-    d->list->buffer[id].stays = plim_role_persistent(d->graph->storage[b->storage].role);
-    plim_decoder_open_place(d, b->storage, 0, id);
+    if (b->storage < 0 || pass->graph->storage[b->storage].producer >= 0) continue;
+    int32_t id = plim_command_list_add_buffer(pass->list, b->storage, 0, -1, b->bytes, b->offset);
+    if (pass->list->status != PLIM_OK) return;
+    pass->list->buffer[id].stays = plim_role_persistent(pass->graph->storage[b->storage].role);
+    open_place(pass, b->storage, 0, id);
   }
 }
 
 /* Outputs end in space 0. */
-static int hand_over(plim_decoder *d) {
-  for (int32_t s = 0; s < d->graph->n_storages; s++) {
-    if (d->graph->storage[s].role != PLIM_ROLE_OUTPUT || d->graph->storage[s].bytes == 0) continue;
-    if (!bring(d, s, 0)) return 0;
-    if (d->list->status == PLIM_OK) d->list->buffer[*plim_decoder_buffer_of(d, s, 0)].stays = 1;
+static int hand_over(decode_pass *pass) {
+  for (int32_t s = 0; s < pass->graph->n_storages; s++) {
+    if (pass->graph->storage[s].role != PLIM_ROLE_OUTPUT || pass->graph->storage[s].bytes == 0) continue;
+    if (!bring(pass, s, 0)) return 0;
+    if (pass->list->status == PLIM_OK) pass->list->buffer[*buffer_of(pass, s, 0)].stays = 1;
   }
   return 1;
 }
 
-/* ---- all runs ---- */
+/* ---- the whole ---- */
 
-static int decode(plim_decoder *d) {
-  begin_given(d);
-  for (d->now = 0; d->now < d->runs->n && d->list->status == PLIM_OK; d->now++) {
-    if (!add_run(d)) return 0;
-    advance_cursors(d, &d->graph->op[d->runs->plan->command[d->now].op]);
+static int decode_runs(decode_pass *pass) {
+  begin_given(pass);
+  for (pass->now = 0; pass->now < pass->runs->n && pass->list->status == PLIM_OK; pass->now++) {
+    if (!add_run(pass)) return 0;
+    advance_cursors(pass, &pass->graph->op[pass->runs->plan->command[pass->now].op]);
   }
-  return d->list->status == PLIM_OK && hand_over(d);
+  return pass->list->status == PLIM_OK && hand_over(pass);
 }
 
 static int32_t most_outputs(const plim_graph *g) {
@@ -222,44 +462,44 @@ static int32_t most_outputs(const plim_graph *g) {
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
                               double noise, plim_random *random, plim_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
-  plim_decoder d = {.runs = runs,
-                    .graph = runs->graph,
-                    .spaces = spaces,
-                    .space = space,
-                    .noise = noise,
-                    .random = random,
-                    .list = list};
+  decode_pass pass = {.runs = runs,
+                      .graph = runs->graph,
+                      .spaces = spaces,
+                      .space = space,
+                      .noise = noise,
+                      .random = random,
+                      .list = list};
   int32_t storages = runs->graph->n_storages, outputs = most_outputs(runs->graph);
   int64_t places = (int64_t)storages * spaces->n, ends = (int64_t)runs->n + 1;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(plim_allocate(ctx, outputs, sizeof *d.over, &d.over));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.place, &d.place));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.buffer, &d.buffer));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.cursor, &d.cursor));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.pinned, &d.pinned));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.stuck, &d.stuck));
+  PLIM_CHECK(plim_allocate(ctx, outputs, sizeof *pass.over, &pass.over));
+  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.place, &pass.place));
+  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.buffer, &pass.buffer));
+  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.cursor, &pass.cursor));
+  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.pinned, &pass.pinned));
+  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.stuck, &pass.stuck));
   for (int32_t k = 0; k < spaces->n; k++) {
-    PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.open[k], &d.open[k]));
-    PLIM_CHECK(plim_allocate(ctx, ends, sizeof *d.most_bytes[k], &d.most_bytes[k]));
+    PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.open[k], &pass.open[k]));
+    PLIM_CHECK(plim_allocate(ctx, ends, sizeof *pass.most_bytes[k], &pass.most_bytes[k]));
   }
-  memset(d.buffer, -1, (size_t)places * sizeof *d.buffer);
-  for (int64_t i = 0; i < places; i++) d.place[i] = (plim_queue_place){.last_use = -1};
-  memcpy(d.cursor, runs->first, (size_t)storages * sizeof *d.cursor);
-  *fits = decode(&d);
+  memset(pass.buffer, -1, (size_t)places * sizeof *pass.buffer);
+  for (int64_t i = 0; i < places; i++) pass.place[i] = (queue_place){.last_use = -1};
+  memcpy(pass.cursor, runs->first, (size_t)storages * sizeof *pass.cursor);
+  *fits = decode_runs(&pass);
   PLIM_CHECK(list->status);
-  if (*fits) PLIM_CHECK(plim_command_list_sort(list, d.key));
+  if (*fits) PLIM_CHECK(plim_command_list_sort(list, pass.key));
 done:
-  plim_release(ctx, d.over, outputs, sizeof *d.over);
-  plim_release(ctx, d.place, places, sizeof *d.place);
-  plim_release(ctx, d.buffer, places, sizeof *d.buffer);
-  plim_release(ctx, d.cursor, storages, sizeof *d.cursor);
-  plim_release(ctx, d.pinned, storages, sizeof *d.pinned);
-  plim_release(ctx, d.stuck, storages, sizeof *d.stuck);
+  plim_release(ctx, pass.over, outputs, sizeof *pass.over);
+  plim_release(ctx, pass.place, places, sizeof *pass.place);
+  plim_release(ctx, pass.buffer, places, sizeof *pass.buffer);
+  plim_release(ctx, pass.cursor, storages, sizeof *pass.cursor);
+  plim_release(ctx, pass.pinned, storages, sizeof *pass.pinned);
+  plim_release(ctx, pass.stuck, storages, sizeof *pass.stuck);
   for (int32_t k = 0; k < spaces->n; k++) {
-    plim_release(ctx, d.open[k], storages, sizeof *d.open[k]);
-    plim_release(ctx, d.most_bytes[k], ends, sizeof *d.most_bytes[k]);
+    plim_release(ctx, pass.open[k], storages, sizeof *pass.open[k]);
+    plim_release(ctx, pass.most_bytes[k], ends, sizeof *pass.most_bytes[k]);
   }
-  plim_release(ctx, d.key, d.room_keys, sizeof *d.key);
+  plim_release(ctx, pass.key, pass.room_keys, sizeof *pass.key);
   return status;
 }

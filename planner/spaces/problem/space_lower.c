@@ -3,7 +3,13 @@
  *
  * Waits: a command follows what filled the buffers that it reads and, in the space that it fills, everything that
  * touched a buffer that ended before it in the sequence. So at whatever speed the queues run, the buffers that live at
- * one moment are some of those that live at one command, and the peak over commands holds. */
+ * one moment are some of those that live at one command, and the peak over commands holds.
+ *
+ * Example: the budget is 8 bytes; outputs have 4, that of d none. The events are run a, run b(a), copy a out, drop a,
+ * run c(b), copy a in, run d(a, c). The run of c reuses the bytes of a, so it waits for the copy out. The copy in waits for the copy out, which fills what it
+ * reads, and for the run of c, the last to touch b. d waits for the copy in.
+ *
+ * planner/paging/joint_list.c lowers sequences of a training step, and says how it differs. */
 #include "planner/spaces/problem/space_sequence.h"
 
 #include <stdio.h>

@@ -4,7 +4,9 @@
  * copied out at that moment, where a link and room are there and copies cost less than a recompute.
  *
  * Invariant: `used` is at least what the sequence made so far has live, as a buffer of the sequence ends at its last
- * touch, and here only when it is evicted or has no reader left. After Kirisame et al., ICLR 2021, for the score. */
+ * touch, and here only when it is evicted or has no reader left. After Kirisame et al., ICLR 2021, for the score.
+ *
+ * planner/paging/queue_decode.c makes room in the same way for runs that are given, and says how it differs. */
 #include "planner/spaces/search/space_search_state.h"
 
 #include <math.h>
