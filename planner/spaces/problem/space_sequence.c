@@ -84,6 +84,15 @@ plim_status plim_space_sequence_insert(plim_space_sequence *s, int32_t at, int32
   return PLIM_OK;
 }
 
+void plim_space_sequence_close_up(plim_space_sequence *s) {
+  int32_t n = 0;
+  for (int32_t e = 0; e < s->n; e++) {
+    if (s->event[e].kind != PLIM_SPACE_VOID) s->event[n++] = s->event[e];
+  }
+  s->n = n;
+  s->valid = 0;
+}
+
 /* ---- buffers ---- */
 
 static int32_t *latest_of(const plim_space_sequence *s, int32_t space, int32_t node) {
@@ -446,6 +455,16 @@ void plim_space_sequence_add(plim_space_sequence *s, int32_t space, int32_t from
   int64_t *live = plim_space_live(s, space);
   for (int32_t e = from; e < to; e++) live[e] += bytes;
   if (from < to) set_top(s, space, from, to);
+}
+
+void plim_space_sequence_void(plim_space_sequence *s, int32_t e) {
+  const int32_t before = s->before[e], space = plim_space_event_space(s->problem, &s->event[e]);
+  plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
+  s->last[before] = s->last[e];
+  s->event[e].kind = PLIM_SPACE_VOID;
+  for (int32_t later = *latest_of(s, space, s->event[e].node); later > e; later = s->before[later]) {
+    if (s->before[later] == e) s->before[later] = before;
+  }
 }
 
 int plim_space_sequence_is_within(const plim_space_sequence *s, const int64_t *budget) {

@@ -10,12 +10,14 @@
 /* From a sequence of runs, copies and drops to a plan over queues: what nothing needs is left out, buffers begin and
  * end, and each command waits for what it must. */
 
-/* JOIN: a copy by the same command as the COPY or JOIN right before it, along the same link. */
+/* JOIN: a copy by the same command as the COPY or JOIN right before it, along the same link. VOID: in the sequence of a
+ * search alone, an event that plim_space_sequence_close_up removes. */
 typedef enum plim_space_event_kind {
   PLIM_SPACE_RUN,
   PLIM_SPACE_COPY,
   PLIM_SPACE_DROP,
-  PLIM_SPACE_JOIN
+  PLIM_SPACE_JOIN,
+  PLIM_SPACE_VOID
 } plim_space_event_kind;
 
 /* In the order of the sequence. A run of what is there already, and a copy to where it is already, do nothing. */
@@ -53,7 +55,7 @@ enum { PLIM_SPACE_SPAN = 64, PLIM_SPACE_IDLE = 64 };
 
 typedef struct plim_space_sequence {
   const plim_space_problem *problem;
-  plim_space_event *event; /* [n] RUN and COPY */
+  plim_space_event *event; /* [n] RUN and COPY, between two changes VOID too */
   int32_t n, room;
   /* What plim_space_sequence_analyse finds. An event fills one buffer: its node's output in the space of the event. */
   int32_t valid;       /* 0: an event reads what is not there; the rest is not set */
@@ -86,6 +88,9 @@ static inline int32_t plim_space_event_space(const plim_space_problem *p, const 
 PLIM_MUST_USE plim_status plim_space_sequence_insert(plim_space_sequence *sequence, int32_t at, int32_t n,
                                                      const plim_space_event *event);
 
+/* Remove the events that are VOID; the others close up. The sequence is no longer analysed. */
+void plim_space_sequence_close_up(plim_space_sequence *sequence);
+
 /* Insert `n` events before position `at` of an analysed sequence, where it is not empty. What they fill is read by one
  * of them or by events after them. The sequence stays analysed, without plim_space_sequence_analyse, but for events
  * that nothing reads any more: plim_space_sequence_trim takes them out. `valid` is 0 where they are too many.
@@ -107,6 +112,10 @@ int32_t plim_space_sequence_find(const plim_space_sequence *sequence, int32_t no
 /* Is there room for so many bytes at all events of [from, to)? */
 int plim_space_sequence_fits(const plim_space_sequence *sequence, int32_t space, int32_t from, int32_t to,
                              int64_t bytes, int64_t budget);
+
+/* Take the buffer of event e out of an analysed sequence: what read it reads the buffer that was there before it, whose
+ * bytes then stay. The event is VOID; close up and analyse after the last. */
+void plim_space_sequence_void(plim_space_sequence *sequence, int32_t e);
 
 /* Bytes more (or fewer) at all events of [from, to). */
 void plim_space_sequence_add(plim_space_sequence *sequence, int32_t space, int32_t from, int32_t to, int64_t bytes);

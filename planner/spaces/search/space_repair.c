@@ -147,27 +147,15 @@ static int can_go(const plim_space_sequence *s, const plim_space_rules *rules, i
 }
 
 plim_status plim_space_prune(plim_space_sequence *s, const plim_space_rules *rules) {
-  int32_t removed = 1;
-  while (removed > 0 && s->valid) {
-    int32_t n = s->n;
+  int removed = 1;
+  while (removed && s->valid) {
     removed = 0;
-    for (int32_t e = n - 1; e >= 0 && !plim_effort_over(s->problem->ctx, 20); e--) {
+    for (int32_t e = s->n - 1; e >= 0 && !plim_effort_over(s->problem->ctx, 20); e--) {
       if (!can_go(s, rules, e)) continue;
-      int32_t before = s->before[e], space = plim_space_event_space(s->problem, &s->event[e]);
-      plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
-      s->last[before] = s->last[e];
-      s->event[e].kind = PLIM_SPACE_DROP;
-      /* later fillers of the same buffer now follow the one before */
-      for (int32_t later = s->latest[(int64_t)space * s->problem->n + s->event[e].node]; later > e;
-           later = s->before[later]) {
-        if (s->before[later] == e) s->before[later] = before;
-      }
-      removed++;
+      plim_space_sequence_void(s, e);
+      removed = 1;
     }
-    s->n = 0;
-    for (int32_t e = 0; e < n; e++) {
-      if (s->event[e].kind != PLIM_SPACE_DROP) s->event[s->n++] = s->event[e];
-    }
+    plim_space_sequence_close_up(s);
     PLIM_TRY(plim_space_sequence_analyse(s));
   }
   return PLIM_OK;

@@ -9,14 +9,6 @@
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 
-static void drop_marked_events(plim_space_sequence *s) {
-  int32_t n = 0;
-  for (int32_t e = 0; e < s->n; e++) {
-    if (s->event[e].kind != PLIM_SPACE_DROP) s->event[n++] = s->event[e];
-  }
-  s->n = n;
-}
-
 /* Take out repeats and copies of a window, some or all. */
 static void take_out(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
@@ -30,10 +22,10 @@ static void take_out(plim_space_search_state *search) {
     int repeat = v->kind == PLIM_SPACE_COPY || search->marked[v->node];
     if (v->kind == PLIM_SPACE_RUN) search->marked[v->node] = 1;
     if (repeat && e >= from && e < from + width && plim_random_percent(&search->random, percent)) {
-      v->kind = PLIM_SPACE_DROP;
+      v->kind = PLIM_SPACE_VOID;
     }
   }
-  drop_marked_events(s);
+  plim_space_sequence_close_up(s);
 }
 
 /* Some nodes next to each other run elsewhere: all on one device, or each as many devices on, so that nodes of two
@@ -51,11 +43,11 @@ static void change_devices(plim_space_search_state *search) {
     plim_space_event *v = &s->event[e];
     if (v->node < first || v->node >= first + width) continue;
     int32_t device = turn ? (v->at + to) % devices : to;
-    if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
+    if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_VOID;
     if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(search->problem, search->options->budget, v->node, device))
       v->at = device;
   }
-  drop_marked_events(s);
+  plim_space_sequence_close_up(s);
 }
 
 /* A run moves as late as its first reader allows, or as early as its inputs do. */
