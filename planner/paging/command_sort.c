@@ -17,51 +17,51 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Uses in the order of their commands: a counting sort. */
-static plim_status sort_uses(plim_command_list *l) {
+static plim_status sort_uses(plim_command_list *list) {
   plim_command_list_use *use = NULL;
   int32_t *next = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(l->ctx, l->n_uses, sizeof *use, &use));
-  PLIM_CHECK(plim_allocate(l->ctx, (int64_t)l->n + 1, sizeof *next, &next));
-  for (int32_t u = 0; u < l->n_uses; u++) next[l->use[u].command + 1]++;
-  for (int32_t c = 0; c < l->n; c++) next[c + 1] += next[c];
-  for (int32_t u = 0; u < l->n_uses; u++) use[next[l->use[u].command]++] = l->use[u];
-  memcpy(l->use, use, (size_t)l->n_uses * sizeof *use);
+  PLIM_CHECK(plim_allocate(list->ctx, list->n_uses, sizeof *use, &use));
+  PLIM_CHECK(plim_allocate(list->ctx, (int64_t)list->n + 1, sizeof *next, &next));
+  for (int32_t u = 0; u < list->n_uses; u++) next[list->use[u].command + 1]++;
+  for (int32_t c = 0; c < list->n; c++) next[c + 1] += next[c];
+  for (int32_t u = 0; u < list->n_uses; u++) use[next[list->use[u].command]++] = list->use[u];
+  memcpy(list->use, use, (size_t)list->n_uses * sizeof *use);
 done:
-  plim_release(l->ctx, use, l->n_uses, sizeof *use);
-  plim_release(l->ctx, next, (int64_t)l->n + 1, sizeof *next);
+  plim_release(list->ctx, use, list->n_uses, sizeof *use);
+  plim_release(list->ctx, next, (int64_t)list->n + 1, sizeof *next);
   return status;
 }
 
-plim_status plim_command_list_sort(plim_command_list *l, const int64_t *key) {
+plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key) {
   keyed *row = NULL;
   int32_t *number = NULL;
   plim_command *command = NULL;
   int64_t *time_ns = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *row, &row));
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *number, &number));
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *time_ns, &time_ns));
-  for (int32_t i = 0; i < l->n; i++) row[i] = (keyed){key[i], i};
-  qsort(row, (size_t)l->n, sizeof *row, by_key);
-  for (int32_t i = 0; i < l->n; i++) {
+  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *row, &row));
+  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *number, &number));
+  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *time_ns, &time_ns));
+  for (int32_t i = 0; i < list->n; i++) row[i] = (keyed){key[i], i};
+  qsort(row, (size_t)list->n, sizeof *row, by_key);
+  for (int32_t i = 0; i < list->n; i++) {
     number[row[i].command] = i;
-    command[i] = l->command[row[i].command];
-    time_ns[i] = l->time_ns[row[i].command];
+    command[i] = list->command[row[i].command];
+    time_ns[i] = list->time_ns[row[i].command];
   }
-  memcpy(l->command, command, (size_t)l->n * sizeof *command);
-  memcpy(l->time_ns, time_ns, (size_t)l->n * sizeof *time_ns);
-  for (int32_t i = 0; i < l->n_buffers; i++) {
-    if (l->buffer[i].begin >= 0) l->buffer[i].begin = number[l->buffer[i].begin];
-    if (l->buffer[i].over >= 0) l->buffer[i].over = number[l->buffer[i].over];
+  memcpy(list->command, command, (size_t)list->n * sizeof *command);
+  memcpy(list->time_ns, time_ns, (size_t)list->n * sizeof *time_ns);
+  for (int32_t i = 0; i < list->n_buffers; i++) {
+    if (list->buffer[i].begin >= 0) list->buffer[i].begin = number[list->buffer[i].begin];
+    if (list->buffer[i].over >= 0) list->buffer[i].over = number[list->buffer[i].over];
   }
-  for (int32_t u = 0; u < l->n_uses; u++) l->use[u].command = number[l->use[u].command];
-  PLIM_CHECK(sort_uses(l));
+  for (int32_t u = 0; u < list->n_uses; u++) list->use[u].command = number[list->use[u].command];
+  PLIM_CHECK(sort_uses(list));
 done:
-  plim_release(l->ctx, row, l->n, sizeof *row);
-  plim_release(l->ctx, number, l->n, sizeof *number);
-  plim_release(l->ctx, command, l->n, sizeof *command);
-  plim_release(l->ctx, time_ns, l->n, sizeof *time_ns);
+  plim_release(list->ctx, row, list->n, sizeof *row);
+  plim_release(list->ctx, number, list->n, sizeof *number);
+  plim_release(list->ctx, command, list->n, sizeof *command);
+  plim_release(list->ctx, time_ns, list->n, sizeof *time_ns);
   return status;
 }

@@ -26,30 +26,31 @@ typedef struct home_pass {
 } home_pass;
 
 /* Homes lie one after another from the start of the page space, in every step of a program. */
-static void add_homes(home_pass *h) {
+static void add_homes(home_pass *pass) {
   int64_t offset = 0;
-  for (int32_t s = 0; s < h->graph->n_storages; s++) {
-    h->now[0][s] = h->now[1][s] = h->home[s] = -1;
-    if (h->without->home[s] == PLIM_HOME_ARENA) continue;
-    int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
-    h->home[s] = plim_command_list_add_buffer(&h->list, s, 1, -1, bytes, offset);
-    if (h->list.status == PLIM_OK) h->list.buffer[h->home[s]].stays = 1;
+  for (int32_t s = 0; s < pass->graph->n_storages; s++) {
+    pass->now[0][s] = pass->now[1][s] = pass->home[s] = -1;
+    if (pass->without->home[s] == PLIM_HOME_ARENA) continue;
+    int64_t bytes = plim_align_up(pass->graph->storage[s].bytes, PLIM_ALIGN);
+    pass->home[s] = plim_command_list_add_buffer(&pass->list, s, 1, -1, bytes, offset);
+    if (pass->list.status == PLIM_OK) pass->list.buffer[pass->home[s]].stays = 1;
     offset += bytes;
   }
 }
 
 /* inward 1: a copy from its home begins the storage's buffer at `offset`; 0: a copy to its home. */
-static void add_home_copy(home_pass *h, int32_t s, int inward, int64_t offset) {
-  const int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
+static void add_home_copy(home_pass *pass, int32_t s, int inward, int64_t offset) {
+  const int64_t bytes = plim_align_up(pass->graph->storage[s].bytes, PLIM_ALIGN);
   plim_command command = {.kind = PLIM_COMMAND_COPY,
                           .queue = inward ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
                           .storage = s,
                           .from = inward,
                           .to = !inward};
-  if (inward) h->now[0][s] = plim_command_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
-  plim_command_list_add_use(&h->list, inward ? h->home[s] : h->now[0][s], 0);
-  plim_command_list_add_use(&h->list, inward ? h->now[0][s] : h->home[s], 1);
-  (void)plim_command_list_add(&h->list, &command, plim_paging_link_ns(h->paging, inward, h->graph->storage[s].bytes));
+  if (inward) pass->now[0][s] = plim_command_list_add_buffer(&pass->list, s, 0, pass->list.n, bytes, offset);
+  plim_command_list_add_use(&pass->list, inward ? pass->home[s] : pass->now[0][s], 0);
+  plim_command_list_add_use(&pass->list, inward ? pass->now[0][s] : pass->home[s], 1);
+  (void)plim_command_list_add(&pass->list, &command,
+                              plim_paging_link_ns(pass->paging, inward, pass->graph->storage[s].bytes));
 }
 
 static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t end) {
@@ -61,103 +62,106 @@ static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t en
 
 /* Buffer i of the plan, which begins at the command that is added next. `away`: bytes of a workspace that are not the
  * op's own. */
-static void begin_buffer(home_pass *h, int32_t i, int64_t away) {
-  const plim_plan_buffer *b = &h->plan->buffer[i];
+static void begin_buffer(home_pass *pass, int32_t i, int64_t away) {
+  const plim_plan_buffer *b = &pass->plan->buffer[i];
   if (b->storage < 0) {
     if (b->bytes > away) {
-      int32_t id = plim_command_list_add_buffer(&h->list, -1, b->space, h->list.n, b->bytes - away, b->offset + away);
-      plim_command_list_add_use(&h->list, id, 1);
+      int32_t id =
+          plim_command_list_add_buffer(&pass->list, -1, b->space, pass->list.n, b->bytes - away, b->offset + away);
+      plim_command_list_add_use(&pass->list, id, 1);
     }
     return;
   }
-  int32_t s = h->without->storage[b->storage];
-  if (s < 0 || h->home[s] >= 0) return; /* a mark; a copy from its home begins it */
-  int given = h->graph->storage[s].producer < 0 && b->begin == 0 && b->space == 0;
-  int32_t id = plim_command_list_add_buffer(&h->list, s, b->space, given ? -1 : h->list.n, b->bytes, b->offset);
-  if (h->list.status != PLIM_OK) return;
-  h->list.buffer[id].stays = b->end == h->plan->n_commands && (plim_role_persistent(h->graph->storage[s].role) ||
-                                                               h->graph->storage[s].role == PLIM_ROLE_OUTPUT);
-  h->now[b->space][s] = id;
+  int32_t s = pass->without->storage[b->storage];
+  if (s < 0 || pass->home[s] >= 0) return; /* a mark; a copy from its home begins it */
+  int given = pass->graph->storage[s].producer < 0 && b->begin == 0 && b->space == 0;
+  int32_t id = plim_command_list_add_buffer(&pass->list, s, b->space, given ? -1 : pass->list.n, b->bytes, b->offset);
+  if (pass->list.status != PLIM_OK) return;
+  pass->list.buffer[id].stays =
+      b->end == pass->plan->n_commands &&
+      (plim_role_persistent(pass->graph->storage[s].role) || pass->graph->storage[s].role == PLIM_ROLE_OUTPUT);
+  pass->now[b->space][s] = id;
 }
 
 /* Inputs that a run writes over end there, and their outputs have their boxes. */
-static void take_pairs(home_pass *h, const plim_command *command, const plim_op *op) {
+static void take_pairs(home_pass *pass, const plim_command *command, const plim_op *op) {
   for (int32_t i = 0; i < command->n_pairs; i++) {
-    int32_t in = h->now[0][h->graph->value[op->in[command->pair[i].in]].storage];
-    int32_t out = h->now[0][h->graph->value[op->out[command->pair[i].out]].storage];
-    if (in >= 0 && out >= 0) plim_command_list_overwrite(&h->list, in, out);
+    int32_t in = pass->now[0][pass->graph->value[op->in[command->pair[i].in]].storage];
+    int32_t out = pass->now[0][pass->graph->value[op->out[command->pair[i].out]].storage];
+    if (in >= 0 && out >= 0) plim_command_list_overwrite(&pass->list, in, out);
   }
 }
 
 /* A copy of a parameter from its home, in place of a run or a copy that begins its buffer. */
-static void fetch(home_pass *h, int32_t s, int32_t begin, int32_t end) {
+static void fetch(home_pass *pass, int32_t s, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; i++) {
-    const plim_plan_buffer *b = &h->plan->buffer[i];
-    if (b->storage >= 0 && b->space == 0 && h->without->storage[b->storage] == s) add_home_copy(h, s, 1, b->offset);
+    const plim_plan_buffer *b = &pass->plan->buffer[i];
+    if (b->storage >= 0 && b->space == 0 && pass->without->storage[b->storage] == s)
+      add_home_copy(pass, s, 1, b->offset);
   }
 }
 
-static void add_run(home_pass *h, const plim_command *command, int32_t begin, int32_t end) {
+static void add_run(home_pass *pass, const plim_command *command, int32_t begin, int32_t end) {
   plim_command run = *command;
-  if (h->without->op[command->op] < 0) {
-    for (int32_t i = begin; i < end; i++) begin_buffer(h, i, 0);
-    fetch(h, h->without->fetched[command->op], begin, end);
+  if (pass->without->op[command->op] < 0) {
+    for (int32_t i = begin; i < end; i++) begin_buffer(pass, i, 0);
+    fetch(pass, pass->without->fetched[command->op], begin, end);
     return;
   }
-  run.op = h->without->op[command->op];
-  const plim_op *op = &h->graph->op[run.op];
-  int64_t away = plim_home_away_bytes(h->without, run.op), offset = workspace_offset(h->plan, begin, end);
+  run.op = pass->without->op[command->op];
+  const plim_op *op = &pass->graph->op[run.op];
+  int64_t away = plim_home_away_bytes(pass->without, run.op), offset = workspace_offset(pass->plan, begin, end);
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (h->without->home[op->updates[i]] != PLIM_HOME_STATE) continue;
-    add_home_copy(h, op->updates[i], 1, offset);
-    offset += plim_align_up(h->graph->storage[op->updates[i]].bytes, PLIM_ALIGN);
+    if (pass->without->home[op->updates[i]] != PLIM_HOME_STATE) continue;
+    add_home_copy(pass, op->updates[i], 1, offset);
+    offset += plim_align_up(pass->graph->storage[op->updates[i]].bytes, PLIM_ALIGN);
   }
-  for (int32_t i = begin; i < end; i++) begin_buffer(h, i, away);
-  plim_command_list_add_uses(&h->list, op->n_reads, op->reads, h->now[0], 0);
-  plim_command_list_add_uses(&h->list, op->n_writes, op->writes, h->now[0], 1);
-  plim_command_list_add_uses(&h->list, op->n_updates, op->updates, h->now[0], 1);
-  if (h->list.status == PLIM_OK) take_pairs(h, &run, op);
-  (void)plim_command_list_add(&h->list, &run, h->plan->variant[command->variant].variant.time_ns);
+  for (int32_t i = begin; i < end; i++) begin_buffer(pass, i, away);
+  plim_command_list_add_uses(&pass->list, op->n_reads, op->reads, pass->now[0], 0);
+  plim_command_list_add_uses(&pass->list, op->n_writes, op->writes, pass->now[0], 1);
+  plim_command_list_add_uses(&pass->list, op->n_updates, op->updates, pass->now[0], 1);
+  if (pass->list.status == PLIM_OK) take_pairs(pass, &run, op);
+  (void)plim_command_list_add(&pass->list, &run, pass->plan->variant[command->variant].variant.time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (h->home[op->updates[i]] >= 0) add_home_copy(h, op->updates[i], 0, -1);
+    if (pass->home[op->updates[i]] >= 0) add_home_copy(pass, op->updates[i], 0, -1);
   }
 }
 
-static void add_copy(home_pass *h, const plim_command *command, int32_t begin, int32_t end) {
+static void add_copy(home_pass *pass, const plim_command *command, int32_t begin, int32_t end) {
   plim_command copy = *command;
-  copy.storage = h->without->storage[command->storage];
-  if (h->home[copy.storage] >= 0) { /* its home has it all the time */
-    if (command->to == 0) fetch(h, copy.storage, begin, end);
+  copy.storage = pass->without->storage[command->storage];
+  if (pass->home[copy.storage] >= 0) { /* its home has it all the time */
+    if (command->to == 0) fetch(pass, copy.storage, begin, end);
     return;
   }
-  plim_command_list_add_use(&h->list, h->now[command->from][copy.storage], 0);
-  for (int32_t i = begin; i < end; i++) begin_buffer(h, i, 0);
-  plim_command_list_add_use(&h->list, h->now[command->to][copy.storage], 1);
-  (void)plim_command_list_add(&h->list, &copy, command->time_ns);
+  plim_command_list_add_use(&pass->list, pass->now[command->from][copy.storage], 0);
+  for (int32_t i = begin; i < end; i++) begin_buffer(pass, i, 0);
+  plim_command_list_add_use(&pass->list, pass->now[command->to][copy.storage], 1);
+  (void)plim_command_list_add(&pass->list, &copy, command->time_ns);
 }
 
-static plim_status add_commands(home_pass *h) {
-  const plim_plan *plan = h->plan;
-  add_homes(h);
+static plim_status add_commands(home_pass *pass) {
+  const plim_plan *plan = pass->plan;
+  add_homes(pass);
   for (int32_t j = 0, begin = 0, end = 0; j < plan->n_commands; j++, begin = end) {
     while (end < plan->n_buffers && plan->buffer[end].begin == j) end++;
-    PLIM_TRY(h->list.status);
+    PLIM_TRY(pass->list.status);
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {
-      add_copy(h, &plan->command[j], begin, end);
+      add_copy(pass, &plan->command[j], begin, end);
     } else {
-      add_run(h, &plan->command[j], begin, end);
+      add_run(pass, &plan->command[j], begin, end);
     }
   }
-  return h->list.status;
+  return pass->list.status;
 }
 
 /* The variants of the graph's ops. No command runs "home in". */
-static void set_variants(const home_pass *h, plim_plan_variant *variant) {
-  for (int32_t i = 0; i < h->plan->n_variants; i++) {
-    variant[i] = h->plan->variant[i];
-    int32_t op = h->without->op[variant[i].op];
+static void set_variants(const home_pass *pass, plim_plan_variant *variant) {
+  for (int32_t i = 0; i < pass->plan->n_variants; i++) {
+    variant[i] = pass->plan->variant[i];
+    int32_t op = pass->without->op[variant[i].op];
     variant[i].op = op < 0 ? 0 : op;
-    if (op >= 0) variant[i].variant.workspace_bytes -= plim_home_away_bytes(h->without, op);
+    if (op >= 0) variant[i].variant.workspace_bytes -= plim_home_away_bytes(pass->without, op);
   }
 }
 
@@ -169,14 +173,14 @@ static int64_t home_bytes(const plim_home_graph *without) {
   return bytes;
 }
 
-static plim_status make_plan(home_pass *h, const plim_plan_options *o, int64_t keep_all_ns, plim_plan **out) {
-  plim_plan base = *h->plan;
+static plim_status make_plan(home_pass *pass, const plim_plan_options *o, int64_t keep_all_ns, plim_plan **out) {
+  plim_plan base = *pass->plan;
   plim_plan_variant *variant = NULL;
   plim_queue_spaces spaces;
   int32_t fits;
   plim_queue_spaces_make(o, &spaces);
-  PLIM_TRY(plim_allocate(h->list.ctx, base.n_variants, sizeof *variant, &variant));
-  set_variants(h, variant);
+  PLIM_TRY(plim_allocate(pass->list.ctx, base.n_variants, sizeof *variant, &variant));
+  set_variants(pass, variant);
   base.variant = variant;
   const plim_lowering how = {.paging = o->paging,
                              .spaces = &spaces,
@@ -188,27 +192,29 @@ static plim_status make_plan(home_pass *h, const plim_plan_options *o, int64_t k
                              .n_shares = PLIM_PAGING_SPREADS,
                              .share = paging_tuning.lower.share,
                              .has_addresses = 1};
-  plim_status status = plim_lower(&how, &h->list, &fits, out);
-  plim_release(h->list.ctx, variant, base.n_variants, sizeof *variant);
+  plim_status status = plim_lower(&how, &pass->list, &fits, out);
+  plim_release(pass->list.ctx, variant, base.n_variants, sizeof *variant);
   if (status != PLIM_OK || fits) return status;
-  return plim_fail(h->list.ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there, and what pages",
-                   o->paging->space, (long long)home_bytes(h->without));
+  return plim_fail(pass->list.ctx, PLIM_ENOFIT,
+                   "%s has less than the %lld bytes that are at home there, and what pages", o->paging->space,
+                   (long long)home_bytes(pass->without));
 }
 
 static plim_status lower_to_graph(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
                                   int64_t keep_all_ns, plim_plan **out) {
   const plim_graph *g = without->whole;
   plim_context *ctx = without->ctx;
-  home_pass h = {.graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
+  home_pass pass = {
+      .graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.home, &h.home));
-  for (int k = 0; k < SPACES; k++) PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.now[k], &h.now[k]));
-  PLIM_CHECK(add_commands(&h));
-  PLIM_CHECK(make_plan(&h, o, keep_all_ns, out));
+  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.home, &pass.home));
+  for (int k = 0; k < SPACES; k++) PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.now[k], &pass.now[k]));
+  PLIM_CHECK(add_commands(&pass));
+  PLIM_CHECK(make_plan(&pass, o, keep_all_ns, out));
 done:
-  plim_command_list_free(&h.list);
-  plim_release(ctx, h.home, g->n_storages, sizeof *h.home);
-  for (int k = 0; k < SPACES; k++) plim_release(ctx, h.now[k], g->n_storages, sizeof *h.now[k]);
+  plim_command_list_free(&pass.list);
+  plim_release(ctx, pass.home, g->n_storages, sizeof *pass.home);
+  for (int k = 0; k < SPACES; k++) plim_release(ctx, pass.now[k], g->n_storages, sizeof *pass.now[k]);
   return status;
 }
 
@@ -223,8 +229,8 @@ static plim_status lower_better(const plim_home_graph *without, const plim_plan 
 }
 
 /* Keys of the graph without, where the options give those of the graph. */
-static void set_keys(const plim_home_graph *h, const char *const *of, const char **numerics_key) {
-  for (int32_t o = 0; o < h->graph->n_ops; o++) numerics_key[o] = h->op[o] < 0 ? "home" : of[h->op[o]];
+static void set_keys(const plim_home_graph *homed, const char *const *of, const char **numerics_key) {
+  for (int32_t o = 0; o < homed->graph->n_ops; o++) numerics_key[o] = homed->op[o] < 0 ? "home" : of[homed->op[o]];
 }
 
 plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int params, plim_plan_maker *make,

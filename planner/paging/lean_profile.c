@@ -21,12 +21,13 @@ plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *g, const
   PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
   PLIM_CHECK(plim_allocate(ctx, (int64_t)g->n_ops + 1, sizeof *first, &first));
   for (int32_t o = 0; o < g->n_ops; o++) {
-    int64_t most = (int64_t)((double)workspace_room(g, &g->op[o], budget_bytes) * share), least = INT64_MAX;
+    int64_t max_bytes = (int64_t)((double)workspace_room(g, &g->op[o], budget_bytes) * share), least_bytes = INT64_MAX;
     for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
-      if (profile->variant[i].workspace_bytes < least) least = profile->variant[i].workspace_bytes;
+      if (profile->variant[i].workspace_bytes < least_bytes) least_bytes = profile->variant[i].workspace_bytes;
     }
     for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
-      if (profile->variant[i].workspace_bytes <= (most > least ? most : least)) variant[n++] = profile->variant[i];
+      if (profile->variant[i].workspace_bytes <= (max_bytes > least_bytes ? max_bytes : least_bytes))
+        variant[n++] = profile->variant[i];
     }
     first[o + 1] = (int32_t)n;
   }

@@ -21,10 +21,10 @@
 #include "runtime/graph/plans_text.h"
 #include "runtime/graph/profile_internal.h"
 
-static const int64_t most_bytes = INT64_C(64) << 20; /* of all such files */
+static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files */
 enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16 };
 
-typedef struct kept {
+typedef struct kept_plans {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_profile *profile;
@@ -34,7 +34,7 @@ typedef struct kept {
   plim_plans *plans;         /* of the file for these rates; NULL: none */
   plim_plan *best;           /* the fastest one within the budgets, with the rates of this call; NULL: none */
   int32_t best_is_of_others; /* 1: a file for other rates has it */
-} kept;
+} kept_plans;
 
 /* ---- which file ---- */
 
@@ -45,15 +45,15 @@ static plim_status end_hash(plim_text *text, char *hash) {
   return status;
 }
 
-static void write_structure(plim_text *t, const kept *k) {
-  const plim_plan_options *o = k->options;
+static void write_structure(plim_text *t, const kept_plans *kept) {
+  const plim_plan_options *o = kept->options;
   const plim_paging *paging = o->paging;
   plim_text_format(t, "plimsoll paged 2\nbuild %s\ngraph %s\nplanner %s\norder %d\nlabels %d\n", PLIM_PLANNER_HASH,
-                   k->graph->fingerprint, o->planner ? o->planner : "", (int)o->order, (int)o->numerics);
+                   kept->graph->fingerprint, o->planner ? o->planner : "", (int)o->order, (int)o->numerics);
   plim_text_format(t, "space %s\nrecompute %d\nhomes %d\n", paging->space ? paging->space : "", paging->recompute,
                    (int)paging->homes);
   for (int32_t i = 0; i < paging->n_devices; i++) plim_text_format(t, "device %s\n", paging->device[i].name);
-  plim_profile_write(t, k->profile);
+  plim_profile_write(t, kept->profile);
 }
 
 static void write_rates(plim_text *t, const plim_paging *o) {
@@ -64,17 +64,17 @@ static void write_rates(plim_text *t, const plim_paging *o) {
                    o->delay_share);
 }
 
-static plim_status find_names(kept *k) {
+static plim_status find_names(kept_plans *kept) {
   char structure[PLIM_SHA256_HEX_BYTES], rates[PLIM_SHA256_HEX_BYTES], name[2 * PREFIX_BYTES];
-  const char *folder = k->options->front_folder;
-  plim_text of_structure = {.ctx = k->ctx}, of_rates = {.ctx = k->ctx};
-  write_structure(&of_structure, k);
+  const char *folder = kept->options->front_folder;
+  plim_text of_structure = {.ctx = kept->ctx}, of_rates = {.ctx = kept->ctx};
+  write_structure(&of_structure, kept);
   PLIM_TRY(end_hash(&of_structure, structure));
-  write_rates(&of_rates, k->options->paging);
+  write_rates(&of_rates, kept->options->paging);
   PLIM_TRY(end_hash(&of_rates, rates));
-  (void)snprintf(k->prefix, sizeof k->prefix, "paged-%.*s-", (int)HASH, structure);
-  (void)snprintf(name, sizeof name, "%s%.*s.json", k->prefix, (int)HASH, rates);
-  plim_cache_path(folder[0] ? folder : NULL, name, k->path);
+  (void)snprintf(kept->prefix, sizeof kept->prefix, "paged-%.*s-", (int)HASH, structure);
+  (void)snprintf(name, sizeof name, "%s%.*s.json", kept->prefix, (int)HASH, rates);
+  plim_cache_path(folder[0] ? folder : NULL, name, kept->path);
   return PLIM_OK;
 }
 
@@ -90,21 +90,21 @@ static int has_row(const plim_profile *profile, const plim_plan_variant *v) {
 }
 
 /* All spaces in their order, or none, with room for the plan. */
-static int has_spaces(const kept *k, const plim_plan *plan) {
-  if (plan->arena_bytes > k->options->budget_bytes) return 0;
-  if (plan->n_page_spaces > 0 && plan->n_page_spaces != k->spaces.n - 1) return 0;
+static int has_spaces(const kept_plans *kept, const plim_plan *plan) {
+  if (plan->arena_bytes > kept->options->budget_bytes) return 0;
+  if (plan->n_page_spaces > 0 && plan->n_page_spaces != kept->spaces.n - 1) return 0;
   for (int32_t i = 0; i < plan->n_page_spaces; i++) {
-    const plim_page_space *page = &plan->page[i], *given = &k->spaces.page[i];
+    const plim_page_space *page = &plan->page[i], *given = &kept->spaces.page[i];
     if (strcmp(given->name, page->name) != 0 || page->computes != given->computes) return 0;
     if (page->arena_bytes > given->budget_bytes) return 0;
   }
   return 1;
 }
 
-static int has_rows(const kept *k, const plim_plan *plan) {
+static int has_rows(const kept_plans *kept, const plim_plan *plan) {
   for (int32_t v = 0; v < plan->n_variants; v++) {
     const int32_t op = plan->variant[v].op;
-    if (op < 0 || op >= k->graph->n_ops || !has_row(k->profile, &plan->variant[v])) return 0;
+    if (op < 0 || op >= kept->graph->n_ops || !has_row(kept->profile, &plan->variant[v])) return 0;
   }
   return 1;
 }
@@ -112,31 +112,32 @@ static int has_rows(const kept *k, const plim_plan *plan) {
 /* ---- the rates of this call ---- */
 
 /* What the copies take over the links of this call; 0: the plan has a storage or a link that there is not. */
-static int set_copies(const kept *k, const plim_plan *plan, plim_command *command) {
+static int set_copies(const kept_plans *kept, const plim_plan *plan, plim_command *command) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
     plim_command *c = &command[j];
     *c = plan->command[j];
     if (c->kind != PLIM_COMMAND_COPY) continue;
-    if (c->storage < 0 || c->storage >= k->graph->n_storages || c->from < 0 || c->from >= k->spaces.n || c->to < 0 ||
-        c->to >= k->spaces.n || k->spaces.bytes_per_ns[c->from][c->to] <= 0) {
+    if (c->storage < 0 || c->storage >= kept->graph->n_storages || c->from < 0 || c->from >= kept->spaces.n ||
+        c->to < 0 || c->to >= kept->spaces.n || kept->spaces.bytes_per_ns[c->from][c->to] <= 0) {
       return 0;
     }
-    c->time_ns = plim_queue_copy_ns(&k->spaces, c->from, c->to, k->graph->storage[c->storage].bytes);
+    c->time_ns = plim_queue_copy_ns(&kept->spaces, c->from, c->to, kept->graph->storage[c->storage].bytes);
   }
   return 1;
 }
 
 /* The plan with the budgets and links of this call. *out NULL: it is not a plan of the graph. */
-static plim_status retime(const kept *k, const plim_plan *plan, plim_plan **out) {
+static plim_status retime(const kept_plans *kept, const plim_plan *plan, plim_plan **out) {
   plim_plan draft = *plan;
   plim_command *command = NULL;
   *out = NULL;
-  PLIM_TRY(plim_allocate(k->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_TRY(plim_allocate(kept->ctx, plan->n_commands, sizeof *command, &command));
   draft.command = command;
-  draft.page = k->spaces.page;
-  plim_status status =
-      set_copies(k, plan, command) ? plim_paging_plan_for(k->graph, &draft, k->options->budget_bytes, out) : PLIM_EDATA;
-  plim_release(k->ctx, command, plan->n_commands, sizeof *command);
+  draft.page = kept->spaces.page;
+  plim_status status = set_copies(kept, plan, command)
+                           ? plim_paging_plan_for(kept->graph, &draft, kept->options->budget_bytes, out)
+                           : PLIM_EDATA;
+  plim_release(kept->ctx, command, plan->n_commands, sizeof *command);
   if (status == PLIM_OK) (*out)->proved = plan->proved && (*out)->time_ns == (*out)->bound_ns;
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
@@ -144,48 +145,48 @@ static plim_status retime(const kept *k, const plim_plan *plan, plim_plan **out)
 /* ---- reading ---- */
 
 /* Make the plan the best one where it is faster, and sound. */
-static plim_status consider(kept *k, const plim_plan *plan, int32_t is_of_others) {
+static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t is_of_others) {
   plim_plan *again = NULL;
-  if (!has_spaces(k, plan) || !has_rows(k, plan)) return PLIM_OK;
-  PLIM_TRY(retime(k, plan, &again));
-  const int faster = again && (!k->best || again->time_ns < k->best->time_ns);
-  const plim_status status = faster ? plim_plan_check(k->ctx, k->graph, again) : PLIM_EPLAN;
+  if (!has_spaces(kept, plan) || !has_rows(kept, plan)) return PLIM_OK;
+  PLIM_TRY(retime(kept, plan, &again));
+  const int faster = again && (!kept->best || again->time_ns < kept->best->time_ns);
+  const plim_status status = faster ? plim_plan_check(kept->ctx, kept->graph, again) : PLIM_EPLAN;
   if (status != PLIM_OK) {
     plim_plan_free(again);
     return status == PLIM_ENOMEM ? status : PLIM_OK;
   }
-  plim_plan_free(k->best);
-  k->best = again;
-  k->best_is_of_others = is_of_others;
+  plim_plan_free(kept->best);
+  kept->best = again;
+  kept->best_is_of_others = is_of_others;
   return PLIM_OK;
 }
 
 /* The plans of a file, with the best of them considered. *out NULL: there are none. */
-static plim_status read_file(kept *k, const char *path, int32_t is_of_others, plim_plans **out) {
+static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_others, plim_plans **out) {
   *out = NULL;
-  plim_status status = plim_plans_load(k->ctx, path, out);
+  plim_status status = plim_plans_load(kept->ctx, path, out);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
   assert(*out);
-  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) status = consider(k, (*out)->plan[i], is_of_others);
+  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) status = consider(kept, (*out)->plan[i], is_of_others);
   return status;
 }
 
 /* Files for other rates, the ones written last, as far as there is time. */
-static plim_status read_others(kept *k) {
+static plim_status read_others(kept_plans *kept) {
   char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
   int32_t n = 0;
-  PLIM_CHECK(plim_allocate(k->ctx, FILES, sizeof *path, &path));
-  PLIM_CHECK(plim_cache_recent(k->ctx, k->path, k->prefix, FILES, path, &n));
-  for (int32_t i = 0; i < n && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); i++) {
+  PLIM_CHECK(plim_allocate(kept->ctx, FILES, sizeof *path, &path));
+  PLIM_CHECK(plim_cache_recent(kept->ctx, kept->path, kept->prefix, FILES, path, &n));
+  for (int32_t i = 0; i < n && !plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK); i++) {
     plim_plans *plans = NULL;
-    if (strcmp(path[i], k->path) == 0) continue;
-    status = read_file(k, path[i], 1, &plans);
+    if (strcmp(path[i], kept->path) == 0) continue;
+    status = read_file(kept, path[i], 1, &plans);
     plim_plans_free(plans);
     PLIM_CHECK(status);
   }
 done:
-  plim_release(k->ctx, path, FILES, sizeof *path);
+  plim_release(kept->ctx, path, FILES, sizeof *path);
   return status;
 }
 
@@ -204,25 +205,25 @@ static int is_of_use_beside(const plim_plan *other, const plim_plan *plan) {
 }
 
 /* The plan, and those kept that need fewer bytes of a space or are faster. What cannot be written is not kept. */
-static plim_status keep(const kept *k, const plim_plan *plan) {
+static plim_status keep(const kept_plans *kept, const plim_plan *plan) {
   const plim_plan *list[PLIM_PLANS_MAX];
   char text[PLIM_PLANS_MAX][PLIM_PLANS_NAME_BYTES];
   const char *name[PLIM_PLANS_MAX];
   int32_t n = 0;
   list[n++] = plan;
-  for (int32_t i = 0; k->plans && i < k->plans->n && n < PLIM_PLANS_MAX; i++) {
-    const plim_plan *other = k->plans->plan[i];
+  for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {
+    const plim_plan *other = kept->plans->plan[i];
     if (is_of_use_beside(other, plan)) list[n++] = other;
   }
   for (int32_t i = 0; i < n; i++) {
     (void)snprintf(text[i], sizeof text[i], "plan %d", (int)i);
     name[i] = text[i];
   }
-  plim_text document = {.ctx = k->ctx};
+  plim_text document = {.ctx = kept->ctx};
   plim_plans_write(&document, n, name, list);
-  const plim_status status = plim_cache_save(&document, k->path);
+  const plim_status status = plim_cache_save(&document, kept->path);
   if (status == PLIM_ENOMEM) return status;
-  return status == PLIM_OK ? plim_cache_trim(k->ctx, k->path, "paged-", most_bytes) : PLIM_OK;
+  return status == PLIM_OK ? plim_cache_trim(kept->ctx, kept->path, "paged-", max_bytes) : PLIM_OK;
 }
 
 /* ---- all of it ---- */
@@ -234,23 +235,23 @@ static int may_keep(const plim_plan_options *o) {
 
 /* The plan of this call, or the best kept one where that is faster. What the file for these rates does not have yet is
  * written there. */
-static plim_status make_or_take(kept *k, plim_plan **out, int32_t *from_front) {
+static plim_status make_or_take(kept_plans *kept, plim_plan **out, int32_t *from_front) {
   plim_plan *plan = NULL;
-  PLIM_TRY(read_file(k, k->path, 0, &k->plans));
-  PLIM_TRY(read_others(k));
-  plim_status status = plim_paging_make(k->ctx, k->graph, k->profile, k->options, &plan);
+  PLIM_TRY(read_file(kept, kept->path, 0, &kept->plans));
+  PLIM_TRY(read_others(kept));
+  plim_status status = plim_paging_make(kept->ctx, kept->graph, kept->profile, kept->options, &plan);
   if (status != PLIM_OK && status != PLIM_ENOFIT && status != PLIM_ECANCEL) return status;
-  *from_front = k->best && (!plan || k->best->time_ns < plan->time_ns);
+  *from_front = kept->best && (!plan || kept->best->time_ns < plan->time_ns);
   if (*from_front) {
     plim_plan_free(plan);
-    plan = k->best;
-    k->best = NULL;
+    plan = kept->best;
+    kept->best = NULL;
   } else if (status != PLIM_OK) {
     return status;
   }
-  const int is_there =
-      *from_front ? !k->best_is_of_others : k->best && !k->best_is_of_others && k->best->time_ns == plan->time_ns;
-  status = is_there ? PLIM_OK : keep(k, plan);
+  const int is_there = *from_front ? !kept->best_is_of_others
+                                   : kept->best && !kept->best_is_of_others && kept->best->time_ns == plan->time_ns;
+  status = is_there ? PLIM_OK : keep(kept, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -261,14 +262,14 @@ static plim_status make_or_take(kept *k, plim_plan **out, int32_t *from_front) {
 
 plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *options, plim_plan **out, int32_t *from_front) {
-  kept k = {.ctx = ctx, .graph = graph, .profile = profile, .options = options};
+  kept_plans kept = {.ctx = ctx, .graph = graph, .profile = profile, .options = options};
   *from_front = 0;
   if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
-  PLIM_TRY(find_names(&k));
-  if (!k.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
-  plim_queue_spaces_make(options, &k.spaces);
-  const plim_status status = make_or_take(&k, out, from_front);
-  plim_plans_free(k.plans);
-  plim_plan_free(k.best);
+  PLIM_TRY(find_names(&kept));
+  if (!kept.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
+  plim_queue_spaces_make(options, &kept.spaces);
+  const plim_status status = make_or_take(&kept, out, from_front);
+  plim_plans_free(kept.plans);
+  plim_plan_free(kept.best);
   return status;
 }

@@ -33,16 +33,16 @@ typedef struct page_search {
 } page_search;
 
 /* One set of variants. */
-typedef struct attempt {
+typedef struct page_attempt {
   page_search *whole;
   const plim_profile *profile;
   const plim_plan *keep_all;
-} attempt;
+} page_attempt;
 
 /* 1 / parts of the time that is left; 0: no limit. */
-static int64_t part_of_time(const page_search *p, int64_t parts) {
-  if (p->options->time_limit_ns <= 0) return 0;
-  return plim_effort_left_ns(p->ctx) / parts + 1;
+static int64_t part_of_time(const page_search *search, int64_t parts) {
+  if (search->options->time_limit_ns <= 0) return 0;
+  return plim_effort_left_ns(search->ctx) / parts + 1;
 }
 
 int plim_paging_is_failure(plim_context *ctx, plim_status status) {
@@ -51,148 +51,153 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
 
 /* One device takes no less time than keep-all, though copies may draw more than runs; and what was found counts when
  * the time is over, or when any plan will do. */
-static int is_enough(const page_search *p) {
-  if (!p->best) return 0;
-  if (p->wanted->first_plan) return 1;
-  int best = p->wanted->n_devices == 0 && !p->wanted->powers && p->best->time_ns <= p->keep_all_ns;
-  return best || plim_effort_over(p->ctx, PLIM_EFFORT_LOOK);
+static int is_enough(const page_search *search) {
+  if (!search->best) return 0;
+  if (search->wanted->first_plan) return 1;
+  int best = search->wanted->n_devices == 0 && !search->wanted->powers && search->best->time_ns <= search->keep_all_ns;
+  return best || plim_effort_over(search->ctx, PLIM_EFFORT_LOOK);
 }
 
 /* Options of a planner for one arena, with 1 / parts of the time. */
-static plim_plan_options inner_options(const page_search *p, int64_t parts) {
-  plim_plan_options inner = *p->options;
-  inner.time_limit_ns = part_of_time(p, parts);
+static plim_plan_options inner_options(const page_search *search, int64_t parts) {
+  plim_plan_options inner = *search->options;
+  inner.time_limit_ns = part_of_time(search, parts);
   inner.paging = NULL;
   return inner;
 }
 
 /* The time that a plan has to beat; INT64_MAX: none, as where a slower one may take less energy. */
-static int64_t known_ns(const page_search *p) {
-  if (p->wanted->powers) return INT64_MAX;
-  int64_t best = p->best ? p->best->time_ns : INT64_MAX;
-  return best < p->known_ns ? best : p->known_ns;
+static int64_t known_ns(const page_search *search) {
+  if (search->wanted->powers) return INT64_MAX;
+  int64_t best = search->best ? search->best->time_ns : INT64_MAX;
+  return best < search->known_ns ? best : search->known_ns;
 }
 
 /* ---- one set of variants ---- */
 
 /* Devices and copies for the runs of a plan of one arena. */
-static plim_status search_from(const attempt *a, const plim_plan *base) {
-  page_search *p = a->whole;
-  int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
+static plim_status search_from(const page_attempt *attempt, const plim_plan *base) {
+  page_search *search = attempt->whole;
+  int64_t outer_ns = INT64_MAX, limit_ns = search->options->time_limit_ns;
   if (limit_ns > 0)
-    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, paging_tuning.queue.part_of_time));
-  plim_status status = plim_queue_search(p->ctx, p->graph, a->profile, p->options, base, p->keep_all_ns, &p->best);
-  return limit_ns > 0 ? plim_effort_end(p->ctx, outer_ns, status) : status;
+    outer_ns = plim_effort_begin(search->ctx, plim_now_ns() + part_of_time(search, paging_tuning.queue.part_of_time));
+  plim_status status = plim_queue_search(search->ctx, search->graph, attempt->profile, search->options, base,
+                                         search->keep_all_ns, &search->best);
+  return limit_ns > 0 ? plim_effort_end(search->ctx, outer_ns, status) : status;
 }
 
 /* `made` is a plan of one arena, or why there is none: devices for its runs, and it counts itself where it fits. */
-static plim_status take_one_arena(const attempt *a, plim_status made, plim_plan *plan) {
-  page_search *p = a->whole;
+static plim_status take_one_arena(const page_attempt *attempt, plim_status made, plim_plan *plan) {
+  page_search *search = attempt->whole;
   plim_status status = PLIM_OK;
-  if (made != PLIM_OK) return plim_paging_is_failure(p->ctx, made) ? made : PLIM_OK;
-  if (p->wanted->n_devices > 0) status = search_from(a, plan);
-  plim_paging_keep_better(p->wanted, &p->best, plan);
+  if (made != PLIM_OK) return plim_paging_is_failure(search->ctx, made) ? made : PLIM_OK;
+  if (search->wanted->n_devices > 0) status = search_from(attempt, plan);
+  plim_paging_keep_better(search->wanted, &search->best, plan);
   return status;
 }
 
 /* Every op once. */
-static plim_status try_keep_all(const attempt *a) {
-  const page_search *p = a->whole;
-  plim_plan_options once = inner_options(p, paging_tuning.plan.last_part);
+static plim_status try_keep_all(const page_attempt *attempt) {
+  const page_search *search = attempt->whole;
+  plim_plan_options once = inner_options(search, paging_tuning.plan.last_part);
   plim_plan *plan = NULL;
-  if (a->keep_all->arena_bytes > once.budget_bytes || p->wanted->n_devices > 0) PLIM_TRY(search_from(a, a->keep_all));
-  if (is_enough(p)) return PLIM_OK;
+  if (attempt->keep_all->arena_bytes > once.budget_bytes || search->wanted->n_devices > 0)
+    PLIM_TRY(search_from(attempt, attempt->keep_all));
+  if (is_enough(search)) return PLIM_OK;
   once.front_folder = NULL;
   once.planner = "keep-all";
-  const int64_t known = p->wanted->n_devices > 0 ? INT64_MAX : known_ns(p); /* on several devices its runs get faster */
-  plim_status made = plim_arena_faster(p->ctx, p->graph, a->profile, &once, known, &plan);
-  return take_one_arena(a, made, plan);
+  const int64_t known =
+      search->wanted->n_devices > 0 ? INT64_MAX : known_ns(search); /* on several devices its runs get faster */
+  plim_status made = plim_arena_faster(search->ctx, search->graph, attempt->profile, &once, known, &plan);
+  return take_one_arena(attempt, made, plan);
 }
 
 /* Moves of the search for several spaces, a part of `moves`; 0: time limits it. */
-static int64_t joined_moves(const page_search *p, int64_t moves) {
+static int64_t joined_moves(const page_search *search, int64_t moves) {
   const int64_t part = moves / paging_tuning.plan.joined_moves_part;
   if (moves > 0) return part > 0 ? part : 1;
-  return p->options->time_limit_ns > 0 ? 0 : paging_tuning.plan.joined_moves_an_op * (int64_t)p->graph->n_ops;
+  return search->options->time_limit_ns > 0 ? 0 : paging_tuning.plan.joined_moves_an_op * (int64_t)search->graph->n_ops;
 }
 
 /* Bytes of all arenas, and a share of what of the page space keep-all may need beside them; -1: more than 63 bits
  * hold. */
-static int64_t joined_bytes(const attempt *a, double share) {
-  const plim_paging *o = a->whole->wanted;
-  int64_t bytes = a->whole->options->budget_bytes, missing;
+static int64_t joined_bytes(const page_attempt *attempt, double share) {
+  const plim_paging *o = attempt->whole->wanted;
+  int64_t bytes = attempt->whole->options->budget_bytes, missing;
   for (int32_t i = 0; i < o->n_devices && bytes >= 0; i++) bytes = plim_add_checked(bytes, o->device[i].budget_bytes);
-  missing = bytes < 0 ? 0 : a->keep_all->arena_bytes - bytes;
+  missing = bytes < 0 ? 0 : attempt->keep_all->arena_bytes - bytes;
   if (!o->space || missing <= 0) return bytes;
   return bytes + (int64_t)((double)(o->budget_bytes < missing ? o->budget_bytes : missing) * share);
 }
 
 /* Recompute what does not fit into all spaces together, as one arena, and page or place the rest. A plan needs room in
  * the arena for what is copied, so that it may have to recompute more than the sum of bytes says. */
-static plim_status try_joined_spaces(const attempt *a) {
-  const page_search *p = a->whole;
+static plim_status try_joined_spaces(const page_attempt *attempt) {
+  const page_search *search = attempt->whole;
   plim_status status = PLIM_OK;
-  for (int i = 0; i < PLIM_PAGING_JOINED && status == PLIM_OK && !is_enough(p); i++) {
-    plim_plan_options joined = inner_options(p, paging_tuning.plan.joined_part);
+  for (int i = 0; i < PLIM_PAGING_JOINED && status == PLIM_OK && !is_enough(search); i++) {
+    plim_plan_options joined = inner_options(search, paging_tuning.plan.joined_part);
     plim_plan *plan = NULL;
-    joined.budget_bytes = joined_bytes(a, paging_tuning.plan.joined[i]);
-    if (joined.budget_bytes <= p->options->budget_bytes || joined.budget_bytes >= a->keep_all->arena_bytes) continue;
-    joined.iterations = joined_moves(p, joined.iterations);
-    status = plim_arena_plan_make(p->ctx, p->graph, a->profile, &joined, &plan);
-    if (status == PLIM_OK) status = search_from(a, plan);
+    joined.budget_bytes = joined_bytes(attempt, paging_tuning.plan.joined[i]);
+    if (joined.budget_bytes <= search->options->budget_bytes || joined.budget_bytes >= attempt->keep_all->arena_bytes)
+      continue;
+    joined.iterations = joined_moves(search, joined.iterations);
+    status = plim_arena_plan_make(search->ctx, search->graph, attempt->profile, &joined, &plan);
+    if (status == PLIM_OK) status = search_from(attempt, plan);
     plim_plan_free(plan);
-    if (!plim_paging_is_failure(p->ctx, status)) status = PLIM_OK;
-    if (!p->wanted->space) break; /* all shares are of nothing */
+    if (!plim_paging_is_failure(search->ctx, status)) status = PLIM_OK;
+    if (!search->wanted->space) break; /* all shares are of nothing */
   }
   return status;
 }
 
 /* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
-static plim_status try_arena_alone(const attempt *a) {
-  const page_search *p = a->whole;
+static plim_status try_arena_alone(const page_attempt *attempt) {
+  const page_search *search = attempt->whole;
   plim_plan *plan = NULL;
-  plim_plan_options plain = inner_options(p, paging_tuning.plan.last_part);
+  plim_plan_options plain = inner_options(search, paging_tuning.plan.last_part);
   plain.front_folder = NULL;
-  const int64_t known = p->wanted->n_devices > 0 ? INT64_MAX : known_ns(p);
-  plim_status made = known == INT64_MAX ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, &plan)
-                                        : plim_arena_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
-  return take_one_arena(a, made, plan);
+  const int64_t known = search->wanted->n_devices > 0 ? INT64_MAX : known_ns(search);
+  plim_status made = known == INT64_MAX
+                         ? plim_arena_plan_make(search->ctx, search->graph, attempt->profile, &plain, &plan)
+                         : plim_arena_faster(search->ctx, search->graph, attempt->profile, &plain, known, &plan);
+  return take_one_arena(attempt, made, plan);
 }
 
 /* A time limit leaves several spaces together what the arena alone has not used, since that is surer to have a plan. */
-static plim_status try_recompute(const attempt *a) {
-  const page_search *p = a->whole;
-  const int limited = p->options->time_limit_ns > 0;
-  if (limited) PLIM_TRY(try_arena_alone(a));
-  if (!is_enough(p)) PLIM_TRY(try_joined_spaces(a));
-  return limited || is_enough(p) ? PLIM_OK : try_arena_alone(a);
+static plim_status try_recompute(const page_attempt *attempt) {
+  const page_search *search = attempt->whole;
+  const int limited = search->options->time_limit_ns > 0;
+  if (limited) PLIM_TRY(try_arena_alone(attempt));
+  if (!is_enough(search)) PLIM_TRY(try_joined_spaces(attempt));
+  return limited || is_enough(search) ? PLIM_OK : try_arena_alone(attempt);
 }
 
 /* ---- all variants ---- */
 
 /* keep_all: NULL: it is made. */
-static plim_status try_profile(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
-  attempt a = {.whole = p, .profile = profile, .keep_all = keep_all};
+static plim_status try_profile(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
+  page_attempt attempt = {.whole = search, .profile = profile, .keep_all = keep_all};
   plim_plan *own = NULL;
-  if (!keep_all) PLIM_TRY(plim_arena_once(p->ctx, p->graph, profile, p->options, &own));
-  if (own) a.keep_all = own;
-  assert(a.keep_all);
-  plim_status status = try_keep_all(&a);
+  if (!keep_all) PLIM_TRY(plim_arena_once(search->ctx, search->graph, profile, search->options, &own));
+  if (own) attempt.keep_all = own;
+  assert(attempt.keep_all);
+  plim_status status = try_keep_all(&attempt);
   plim_plan_free(own);
   return status;
 }
 
 /* Plans that run every op once. */
-static plim_status try_once(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
-  int32_t variants = profile->first[p->graph->n_ops];
-  PLIM_TRY(try_profile(p, profile, keep_all));
-  for (int32_t i = 0; p->options->numerics == PLIM_NUMERICS_AUTO && i < PLIM_PAGING_LEAN; i++) {
+static plim_status try_once(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
+  int32_t variants = profile->first[search->graph->n_ops];
+  PLIM_TRY(try_profile(search, profile, keep_all));
+  for (int32_t i = 0; search->options->numerics == PLIM_NUMERICS_AUTO && i < PLIM_PAGING_LEAN; i++) {
     plim_profile *lean = NULL;
-    if (is_enough(p)) break;
-    PLIM_TRY(
-        plim_lean_profile_make(p->ctx, p->graph, profile, p->options->budget_bytes, paging_tuning.plan.lean[i], &lean));
-    int32_t left = lean->first[p->graph->n_ops];
-    plim_status status = left < variants ? try_profile(p, lean, NULL) : PLIM_OK;
+    if (is_enough(search)) break;
+    PLIM_TRY(plim_lean_profile_make(search->ctx, search->graph, profile, search->options->budget_bytes,
+                                    paging_tuning.plan.lean[i], &lean));
+    int32_t left = lean->first[search->graph->n_ops];
+    plim_status status = left < variants ? try_profile(search, lean, NULL) : PLIM_OK;
     variants = left;
     plim_profile_free(lean);
     PLIM_TRY(status);
@@ -200,9 +205,9 @@ static plim_status try_once(page_search *p, const plim_profile *profile, const p
   return PLIM_OK;
 }
 
-static plim_status refuse(const page_search *p) {
+static plim_status refuse(const page_search *search) {
   char beside[512] = "";
-  const plim_paging *o = p->wanted;
+  const plim_paging *o = search->wanted;
   if (o->space) {
     (void)snprintf(beside, sizeof beside, " and %lld of %s", (long long)o->budget_bytes, o->space);
   }
@@ -211,36 +216,38 @@ static plim_status refuse(const page_search *p) {
     const size_t used = strlen(beside);
     (void)snprintf(beside + used, sizeof beside - used, " and %lld of %.31s", (long long)d->budget_bytes, d->name);
   }
-  return plim_fail(p->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s",
-                   (long long)p->options->budget_bytes, beside,
+  return plim_fail(search->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s",
+                   (long long)search->options->budget_bytes, beside,
                    o->recompute ? "with recomputation" : "without recomputation");
 }
 
 /* All decisions together, from the best plan so far. */
-static plim_status try_joint(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
-  if (p->best) PLIM_TRY(plim_plan_from_parts(p->graph, p->best, &p->plain));
-  if (p->options->order == PLIM_ORDER_FIXED || is_enough(p)) return PLIM_OK;
-  return plim_joint_search(p->ctx, p->graph, profile, p->options, p->best ? p->best : keep_all, p->keep_all_ns,
-                           &p->best);
+static plim_status try_joint(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
+  if (search->best) PLIM_TRY(plim_plan_from_parts(search->graph, search->best, &search->plain));
+  if (search->options->order == PLIM_ORDER_FIXED || is_enough(search)) return PLIM_OK;
+  return plim_joint_search(search->ctx, search->graph, profile, search->options, search->best ? search->best : keep_all,
+                           search->keep_all_ns, &search->best);
 }
 
 /* What was found before a cancel counts. */
-static plim_status or_best(const page_search *p, plim_status status) {
-  return status == PLIM_ECANCEL && p->best ? PLIM_OK : status;
+static plim_status or_best(const page_search *search, plim_status status) {
+  return status == PLIM_ECANCEL && search->best ? PLIM_OK : status;
 }
 
-static plim_status try_all(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
-  const attempt a = {.whole = p, .profile = profile, .keep_all = keep_all};
-  int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
+static plim_status try_all(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
+  const page_attempt attempt = {.whole = search, .profile = profile, .keep_all = keep_all};
+  int64_t outer_ns = INT64_MAX, limit_ns = search->options->time_limit_ns;
   if (limit_ns > 0) {
-    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + plim_effort_left_ns(p->ctx) / paging_tuning.plan.once_part);
+    outer_ns =
+        plim_effort_begin(search->ctx, plim_now_ns() + plim_effort_left_ns(search->ctx) / paging_tuning.plan.once_part);
   }
-  plim_status status = or_best(p, try_once(p, profile, keep_all));
-  if (limit_ns > 0) status = plim_effort_end(p->ctx, outer_ns, status);
-  if (status == PLIM_OK && p->wanted->recompute && !is_enough(p)) status = or_best(p, try_recompute(&a));
-  if (status == PLIM_OK) status = try_joint(p, profile, keep_all);
-  status = or_best(p, status);
-  return status == PLIM_OK && !p->best ? refuse(p) : status;
+  plim_status status = or_best(search, try_once(search, profile, keep_all));
+  if (limit_ns > 0) status = plim_effort_end(search->ctx, outer_ns, status);
+  if (status == PLIM_OK && search->wanted->recompute && !is_enough(search))
+    status = or_best(search, try_recompute(&attempt));
+  if (status == PLIM_OK) status = try_joint(search, profile, keep_all);
+  status = or_best(search, status);
+  return status == PLIM_OK && !search->best ? refuse(search) : status;
 }
 
 /* ---- fewer devices ---- */
@@ -260,7 +267,7 @@ static void shift_spaces(const plim_plan *plan, int32_t page, plim_command *comm
 }
 
 /* The plan of one device fewer as a plan of the options' spaces. Its queues stay, so that it takes the same time. */
-static plim_status add_device(const page_search *p, const plim_profile *profile, const plim_plan *plan,
+static plim_status add_device(const page_search *search, const plim_profile *profile, const plim_plan *plan,
                               plim_plan **out) {
   plim_queue_spaces spaces;
   plim_plan draft = *plan;
@@ -268,71 +275,71 @@ static plim_status add_device(const page_search *p, const plim_profile *profile,
   plim_plan_buffer *buffer = NULL;
   plim_plan *made = NULL;
   plim_status status;
-  plim_queue_spaces_make(p->options, &spaces);
-  PLIM_CHECK(plim_allocate(p->ctx, plan->n_commands, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(p->ctx, plan->n_buffers, sizeof *buffer, &buffer));
-  PLIM_CHECK(plim_queue_bound(p->graph, profile, p->wanted, p->keep_all_ns, &draft.bound_ns));
-  shift_spaces(plan, p->wanted->n_devices, command, buffer);
+  plim_queue_spaces_make(search->options, &spaces);
+  PLIM_CHECK(plim_allocate(search->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(search->ctx, plan->n_buffers, sizeof *buffer, &buffer));
+  PLIM_CHECK(plim_queue_bound(search->graph, profile, search->wanted, search->keep_all_ns, &draft.bound_ns));
+  shift_spaces(plan, search->wanted->n_devices, command, buffer);
   draft.command = command;
   draft.buffer = buffer;
   draft.proved = 0;
   draft.n_page_spaces = spaces.n - 1;
   draft.page = spaces.page;
-  PLIM_CHECK(plim_plan_from_parts(p->graph, &draft, &made));
-  PLIM_CHECK(plim_plan_check(p->ctx, p->graph, made));
+  PLIM_CHECK(plim_plan_from_parts(search->graph, &draft, &made));
+  PLIM_CHECK(plim_plan_check(search->ctx, search->graph, made));
   *out = made;
   made = NULL;
 done:
   plim_plan_free(made);
-  plim_release(p->ctx, command, plan->n_commands, sizeof *command);
-  plim_release(p->ctx, buffer, plan->n_buffers, sizeof *buffer);
+  plim_release(search->ctx, command, plan->n_commands, sizeof *command);
+  plim_release(search->ctx, buffer, plan->n_buffers, sizeof *buffer);
   return status;
 }
 
 /* Begin with the plan of one device fewer, where there is one. */
-static plim_status begin_with_fewer(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
-  plim_paging fewer = *p->wanted;
-  plim_plan_options inner = *p->options;
+static plim_status begin_with_fewer(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
+  plim_paging fewer = *search->wanted;
+  plim_plan_options inner = *search->options;
   plim_plan *plan = NULL, *plain = NULL, *wide = NULL;
-  int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
+  int64_t outer_ns = INT64_MAX, limit_ns = search->options->time_limit_ns;
   if (fewer.n_devices < 2 || fewer.first_plan) return PLIM_OK;
   fewer.n_devices--;
   inner.paging = &fewer;
-  const plim_paging_task task = {p->ctx, p->graph, profile, &inner, keep_all};
+  const plim_paging_task task = {search->ctx, search->graph, profile, &inner, keep_all};
   if (limit_ns > 0)
-    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, paging_tuning.plan.fewer_part));
-  plim_status status = plim_page_plan_make(&task, p->known_ns, &plain, &plan);
-  if (limit_ns > 0) status = plim_effort_end(p->ctx, outer_ns, status);
+    outer_ns = plim_effort_begin(search->ctx, plim_now_ns() + part_of_time(search, paging_tuning.plan.fewer_part));
+  plim_status status = plim_page_plan_make(&task, search->known_ns, &plain, &plan);
+  if (limit_ns > 0) status = plim_effort_end(search->ctx, outer_ns, status);
   plim_plan_free(plain);
   if (plan && plan->n_page_spaces == 0) {
     wide = plan;
   } else if (plan) {
-    status = add_device(p, profile, plan, &wide);
+    status = add_device(search, profile, plan, &wide);
     plim_plan_free(plan);
   }
-  plim_paging_keep_better(p->wanted, &p->best, wide);
-  return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
+  plim_paging_keep_better(search->wanted, &search->best, wide);
+  return plim_paging_is_failure(search->ctx, status) ? status : PLIM_OK;
 }
 
 /* ---- the whole ---- */
 
 static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
                              plim_plan **plain, plim_plan **out) {
-  page_search p = {.ctx = task->ctx,
-                   .graph = task->graph,
-                   .options = task->options,
-                   .wanted = task->options->paging,
-                   .keep_all_ns = keep_all->keep_all_ns,
-                   .known_ns = known_ns};
-  plim_status status = begin_with_fewer(&p, task->profile, keep_all);
-  if (status == PLIM_OK) status = try_all(&p, task->profile, keep_all);
-  status = or_best(&p, status);
+  page_search search = {.ctx = task->ctx,
+                        .graph = task->graph,
+                        .options = task->options,
+                        .wanted = task->options->paging,
+                        .keep_all_ns = keep_all->keep_all_ns,
+                        .known_ns = known_ns};
+  plim_status status = begin_with_fewer(&search, task->profile, keep_all);
+  if (status == PLIM_OK) status = try_all(&search, task->profile, keep_all);
+  status = or_best(&search, status);
   if (status == PLIM_OK) {
-    *plain = p.plain;
-    *out = p.best;
+    *plain = search.plain;
+    *out = search.best;
   } else {
-    plim_plan_free(p.plain);
-    plim_plan_free(p.best);
+    plim_plan_free(search.plain);
+    plim_plan_free(search.best);
   }
   return status;
 }

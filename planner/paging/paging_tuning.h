@@ -1,7 +1,7 @@
 /* Tuning constants of planner/paging, in one table. Only files of this folder include it.
  *
- * Each row states the unit and what a larger value does. All were set by trial on training graphs of tens to thousands
- * of ops. A change of a value changes plans that page; it changes no proof. */
+ * A row has the value, its unit and where it counts; "more" says what a larger value trades. All were set by trial on
+ * training graphs of tens to thousands of ops. What depends on a value: plans that page. Proofs do not. */
 #ifndef PLIM_PLANNER_PAGING_PAGING_TUNING_H
 #define PLIM_PLANNER_PAGING_PAGING_TUNING_H
 
@@ -24,7 +24,7 @@ static const struct plim_paging_tuning {
     double share[PLIM_PAGING_SPREADS];
   } lower;
   struct {
-    int32_t tightenings, window, narrow_window, narrow_percent, most_rounds, round_work, draws, many_runs, ordered_runs,
+    int32_t tightenings, window, narrow_window, narrow_percent, rounds_max, round_work, draws, many_runs, ordered_runs,
         part_of_time;
     double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
   } queue;
@@ -38,47 +38,47 @@ static const struct plim_paging_tuning {
 } paging_tuning = {
     .plan =
         {
-            .fewer_part = 2,                /* of the time left is for a plan of one device fewer */
-            .joined_part = 4,               /* of the time left is for a plan of all spaces as one arena, */
-            .joined_moves_part = 4,         /* one part in so many of the moves, */
-            .joined_moves_an_op = 300,      /* and so many moves where neither is limited */
-            .joined = {1, 0.6, 0.3, 0.1},   /* of the page space that counts, one plan each */
-            .last_part = 2,                 /* of the time left is for a plan without copies */
-            .once_part = 3,                 /* of the limit is for plans that recompute nothing */
-            .lean = {1, 0.5, 0.25, 0.1, 0}, /* of the room beside an op's operands, for its workspace */
+            .fewer_part = 2,                /* one part in so many of the time left is for a plan of one device fewer */
+            .once_part = 3,                 /* one part in so many is for plans that recompute nothing */
+            .last_part = 2,                 /* one part in so many is for a plan without copies */
+            .joined_part = 4,               /* one part in so many is for each plan of all spaces as one arena ... */
+            .joined_moves_part = 4,         /* ... or one part in so many of the iterations ... */
+            .joined_moves_an_op = 300,      /* ... and so many moves an op where nothing is limited */
+            .joined = {1, 0.6, 0.3, 0.1},   /* shares of the page space that count there, one plan each */
+            .lean = {1, 0.5, 0.25, 0.1, 0}, /* shares of the room beside an op's operands, for its workspace */
         },
     .lower =
         {
-            .effort = 16,                        /* rounds of packing */
-            .share = {1, 0.97, 0.94, 0.9, 0.85}, /* of the budgets, within which copies spread, until one packs */
+            .effort = 16,                        /* rounds of packing. More: fuller spaces, slower */
+            .share = {1, 0.97, 0.94, 0.9, 0.85}, /* shares of the budgets in which copies spread, until one packs */
         },
     .queue =
         {
-            .tightenings = 4,         /* decodings with less and less room, until one packs */
-            .tighter = 0.05,          /* of the budgets, each time */
-            .share = {1, 0.95, 0.88}, /* as of lower, for the many lists of a search */
+            .tightenings = 4,         /* decodings with less and less room, until one packs ... */
+            .tighter = 0.05,          /* ... and the share of the budgets that each takes away */
+            .share = {1, 0.95, 0.88}, /* as lower.share, for the many lists of a search */
             .window = 12,             /* runs that a move puts on another device, at most */
-            .narrow_percent = 50,     /* of moves concern narrow_window runs at most */
-            .narrow_window = 2,       /* runs of a narrow move, at most */
-            .most_rounds = 3000,      /* moves */
-            .round_work = 600000,     /* runs that all moves together decode */
+            .narrow_percent = 50,     /* percent of moves that are narrow: ... */
+            .narrow_window = 2,       /* ... of so many runs, at most */
+            .rounds_max = 3000,       /* moves, at most */
+            .round_work = 600000,     /* runs that all moves together decode. More: better devices, slower */
             .draws = 12,              /* decodings with victims drawn at random */
-            .many_runs = 1500,        /* longer lists are not drawn */
-            .ordered_runs = 5000,     /* longer lists are not ordered by list scheduling */
-            .noise = 0.5,             /* of the first draw; later ones have multiples */
-            .slack = 0.002,           /* by which a move may be slower, at first */
-            .rest_weight = 0.01,      /* of the time until the next read, against that of copies */
-            .part_of_time = 3,        /* of the time left is for one search */
+            .many_runs = 1500,        /* runs above which a list is not drawn */
+            .ordered_runs = 5000,     /* runs above which a list is not ordered by list scheduling */
+            .noise = 0.5,        /* of the logarithm of a victim's worth in the first draw; later ones have multiples */
+            .slack = 0.002,      /* share by which a move may be slower, at first */
+            .rest_weight = 0.01, /* of the time until the next read, against that of copies */
+            .part_of_time = 3,   /* one part in so many of the time left is for one search */
         },
     .joint =
         {
-            .events = 100000,   /* that the rounds of one search look at */
-            .searches = 6,      /* each begins with the best plan */
+            .events = 100000,   /* events that the rounds of one search look at */
+            .searches = 6,      /* searches, each from the best plan */
             .tighter_part = 30, /* one part in so many of the bytes is taken away where a plan does not pack */
         },
     .homes =
         {
-            .small_part = 256, /* a parameter of fewer bytes than one part in so many of all stays in the arena */
+            .small_part = 256, /* a parameter below one part in so many of all parameters stays in the arena */
         },
 };
 

@@ -128,11 +128,11 @@ static void close_place(decode_pass *pass, int32_t storage, int32_t space) {
 /* ---- copies ---- */
 
 static void add_command(decode_pass *pass, const plim_command *command, int64_t time_ns, int64_t key) {
-  plim_command_list *l = pass->list;
-  if (l->status == PLIM_OK)
-    l->status = plim_array_reserve(l->ctx, &pass->key, &pass->room_keys, (int64_t)l->n + 1, sizeof *pass->key);
-  if (l->status == PLIM_OK) pass->key[l->n] = key;
-  (void)plim_command_list_add(l, command, time_ns);
+  plim_command_list *list = pass->list;
+  if (list->status == PLIM_OK)
+    list->status = plim_array_reserve(list->ctx, &pass->key, &pass->room_keys, (int64_t)list->n + 1, sizeof *pass->key);
+  if (list->status == PLIM_OK) pass->key[list->n] = key;
+  (void)plim_command_list_add(list, command, time_ns);
 }
 
 /* The target must have room. after: the last run before it in the order. */

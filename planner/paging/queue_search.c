@@ -34,50 +34,50 @@ typedef struct device_search {
 
 /* When the last command of the list ends, if commands wait for what they read and write, and never for bytes. ended
  * [2][n_buffers] scratch. */
-static int64_t simulate(const plim_command_list *l, int64_t *ended) {
-  int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, *written = ended, *touched = ended + l->n_buffers, last_ns = 0;
-  memset(ended, 0, 2 * (size_t)l->n_buffers * sizeof *ended);
-  for (int32_t u = 0, c = 0; c < l->n; c++) {
+static int64_t simulate(const plim_command_list *list, int64_t *ended) {
+  int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, *written = ended, *touched = ended + list->n_buffers, last_ns = 0;
+  memset(ended, 0, 2 * (size_t)list->n_buffers * sizeof *ended);
+  for (int32_t u = 0, c = 0; c < list->n; c++) {
     int32_t first = u;
-    int64_t begin_ns = free_ns[l->command[c].queue];
-    for (; u < l->n_uses && l->use[u].command == c; u++) {
-      int64_t ns = l->use[u].writes ? touched[l->use[u].buffer] : written[l->use[u].buffer];
+    int64_t begin_ns = free_ns[list->command[c].queue];
+    for (; u < list->n_uses && list->use[u].command == c; u++) {
+      int64_t ns = list->use[u].writes ? touched[list->use[u].buffer] : written[list->use[u].buffer];
       if (ns > begin_ns) begin_ns = ns;
     }
-    int64_t end_ns = plim_add_checked(begin_ns, l->time_ns[c]);
+    int64_t end_ns = plim_add_checked(begin_ns, list->time_ns[c]);
     if (end_ns < 0) return INT64_MAX;
     for (int32_t i = first; i < u; i++) {
-      int32_t b = l->use[i].buffer;
+      int32_t b = list->use[i].buffer;
       if (end_ns > touched[b]) touched[b] = end_ns;
-      if (l->use[i].writes) written[b] = end_ns;
+      if (list->use[i].writes) written[b] = end_ns;
     }
-    free_ns[l->command[c].queue] = end_ns;
+    free_ns[list->command[c].queue] = end_ns;
     if (end_ns > last_ns) last_ns = end_ns;
   }
   return last_ns;
 }
 
 /* What copies to and from the page space take from runs, if all of them run beside runs. */
-static int64_t delay_of(const device_search *search, const plim_command_list *l) {
+static int64_t delay_of(const device_search *search, const plim_command_list *list) {
   double copies_ns = 0;
-  for (int32_t c = 0; c < l->n; c++) {
-    const plim_command *s = &l->command[c];
+  for (int32_t c = 0; c < list->n; c++) {
+    const plim_command *s = &list->command[c];
     if (s->kind != PLIM_COMMAND_COPY || (search->spaces.computes[s->from] && search->spaces.computes[s->to])) continue;
-    copies_ns += (double)l->time_ns[c];
+    copies_ns += (double)list->time_ns[c];
   }
   double delay_ns = search->paging->delay_share * copies_ns;
   return delay_ns < 0x1p61 ? (int64_t)delay_ns : INT64_C(1) << 61;
 }
 
 /* *out: INT64_MAX where it does not fit. */
-static plim_status weigh(const device_search *search, const plim_command_list *l, int32_t fits, int64_t *out) {
+static plim_status weigh(const device_search *search, const plim_command_list *list, int32_t fits, int64_t *out) {
   int64_t *ended = NULL;
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
-  PLIM_TRY(plim_allocate(search->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
-  int64_t cost_ns = plim_add_checked(simulate(l, ended), delay_of(search, l));
+  PLIM_TRY(plim_allocate(search->ctx, 2 * (int64_t)list->n_buffers, sizeof *ended, &ended));
+  int64_t cost_ns = plim_add_checked(simulate(list, ended), delay_of(search, list));
   if (cost_ns >= 0) *out = cost_ns;
-  plim_release(search->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
+  plim_release(search->ctx, ended, 2 * (int64_t)list->n_buffers, sizeof *ended);
   return PLIM_OK;
 }
 
@@ -292,7 +292,7 @@ static void change(device_search *search) {
 
 static plim_status search_rounds(device_search *search, int64_t time_ns) {
   int64_t rounds = paging_tuning.queue.round_work / (search->runs.n + 1) + 1;
-  if (rounds > paging_tuning.queue.most_rounds) rounds = paging_tuning.queue.most_rounds;
+  if (rounds > paging_tuning.queue.rounds_max) rounds = paging_tuning.queue.rounds_max;
   if (search->options->iterations > 0 && rounds > search->options->iterations) rounds = search->options->iterations;
   for (int64_t round = 0; round < rounds && !plim_effort_over(search->ctx, PLIM_EFFORT_LOOK); round++) {
     plim_command_list list;

@@ -5,60 +5,60 @@
 
 #include "planner/paging/paging.h"
 
-static void set_link(plim_queue_spaces *s, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
-  s->latency_ns[from][to] = latency_ns;
-  s->bytes_per_ns[from][to] = bytes_per_ns;
+static void set_link(plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
+  spaces->latency_ns[from][to] = latency_ns;
+  spaces->bytes_per_ns[from][to] = bytes_per_ns;
 }
 
-static int32_t add_space(plim_queue_spaces *s, const char *name, int64_t budget_bytes, int32_t computes,
+static int32_t add_space(plim_queue_spaces *spaces, const char *name, int64_t budget_bytes, int32_t computes,
                          int32_t delay_permille) {
-  int32_t id = s->n++;
-  s->budget_bytes[id] = budget_bytes;
-  s->computes[id] = computes;
-  s->page[id - 1] =
+  int32_t id = spaces->n++;
+  spaces->budget_bytes[id] = budget_bytes;
+  spaces->computes[id] = computes;
+  spaces->page[id - 1] =
       (plim_page_space){.budget_bytes = budget_bytes, .computes = computes, .delay_permille = delay_permille};
-  (void)snprintf(s->page[id - 1].name, sizeof s->page[id - 1].name, "%s", name);
+  (void)snprintf(spaces->page[id - 1].name, sizeof spaces->page[id - 1].name, "%s", name);
   return id;
 }
 
 /* A queue for the runs of each device, and one for each link. Where these are too many the links to a space share one:
  * their copies write to the same memory. */
-static void number_queues(plim_queue_spaces *s) {
+static void number_queues(plim_queue_spaces *spaces) {
   int32_t queue = 1, links = 0, devices = 0, into[PLIM_PLAN_SPACES] = {0};
-  for (int32_t from = 0; from < s->n; from++) {
-    devices += s->computes[from];
-    for (int32_t to = 0; to < s->n; to++) links += s->bytes_per_ns[from][to] > 0;
+  for (int32_t from = 0; from < spaces->n; from++) {
+    devices += spaces->computes[from];
+    for (int32_t to = 0; to < spaces->n; to++) links += spaces->bytes_per_ns[from][to] > 0;
   }
   const int32_t shared = devices + links > PLIM_PLAN_QUEUES;
-  for (int32_t from = 0; from < s->n; from++) {
-    if (from > 0 && s->computes[from]) s->run_queue[from] = queue++;
-    for (int32_t to = 0; to < s->n; to++) {
-      if (s->bytes_per_ns[from][to] <= 0) continue;
+  for (int32_t from = 0; from < spaces->n; from++) {
+    if (from > 0 && spaces->computes[from]) spaces->run_queue[from] = queue++;
+    for (int32_t to = 0; to < spaces->n; to++) {
+      if (spaces->bytes_per_ns[from][to] <= 0) continue;
       if (!shared || into[to] == 0) into[to] = queue++;
-      s->copy_queue[from][to] = into[to];
+      spaces->copy_queue[from][to] = into[to];
     }
   }
 }
 
 /* The link to a page space is the same for all devices. */
-void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s) {
+void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *spaces) {
   const plim_paging *o = options->paging;
-  *s = (plim_queue_spaces){.n = 1, .computes = {1}, .budget_bytes = {options->budget_bytes}};
+  *spaces = (plim_queue_spaces){.n = 1, .computes = {1}, .budget_bytes = {options->budget_bytes}};
   for (int32_t i = 0; i < o->n_devices; i++) {
-    int32_t device = add_space(s, o->device[i].name, o->device[i].budget_bytes, 1, 0);
+    int32_t device = add_space(spaces, o->device[i].name, o->device[i].budget_bytes, 1, 0);
     for (int32_t d = 0; d < device; d++) {
-      set_link(s, d, device, o->device_latency_ns, o->device_bytes_per_ns);
-      set_link(s, device, d, o->device_latency_ns, o->device_bytes_per_ns);
+      set_link(spaces, d, device, o->device_latency_ns, o->device_bytes_per_ns);
+      set_link(spaces, device, d, o->device_latency_ns, o->device_bytes_per_ns);
     }
   }
   if (o->space && o->budget_bytes > 0) {
-    int32_t page = add_space(s, o->space, o->budget_bytes, 0, plim_paging_delay_permille(o));
+    int32_t page = add_space(spaces, o->space, o->budget_bytes, 0, plim_paging_delay_permille(o));
     for (int32_t d = 0; d < page; d++) {
-      set_link(s, d, page, o->latency_ns[PLIM_LINK_OUT], o->bytes_per_ns[PLIM_LINK_OUT]);
-      set_link(s, page, d, o->latency_ns[PLIM_LINK_IN], o->bytes_per_ns[PLIM_LINK_IN]);
+      set_link(spaces, d, page, o->latency_ns[PLIM_LINK_OUT], o->bytes_per_ns[PLIM_LINK_OUT]);
+      set_link(spaces, page, d, o->latency_ns[PLIM_LINK_IN], o->bytes_per_ns[PLIM_LINK_IN]);
     }
   }
-  number_queues(s);
+  number_queues(spaces);
 }
 
 int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes) {

@@ -12,7 +12,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/space/space_plan_text.h"
 
-static const int64_t limit_bytes = INT64_C(64) << 20; /* of all such files */
+static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files */
 enum { HASH = 24, PREFIX_BYTES = HASH + 16 };
 
 /* ---- names ---- */
@@ -124,7 +124,7 @@ plim_status plim_space_kept_save(const plim_space_kept *kept, const plim_space_p
   plim_space_plan_write(&text, plan);
   plim_status status = plim_cache_save(&text, kept->path);
   if (status == PLIM_ENOMEM) return status;
-  return status == PLIM_OK ? plim_cache_trim(kept->ctx, kept->path, "spaces-", limit_bytes) : PLIM_OK;
+  return status == PLIM_OK ? plim_cache_trim(kept->ctx, kept->path, "spaces-", max_bytes) : PLIM_OK;
 }
 
 void plim_space_kept_close(plim_space_kept *kept) {

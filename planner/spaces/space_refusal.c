@@ -11,11 +11,11 @@
 
 enum { WORDS = 1024 };
 
-typedef struct refusal {
+typedef struct refuse_pass {
   const plim_space_request *request;
   plim_solver *solver;
   int32_t *scaled; /* [n_spaces] 1: the budgets whose factor the next program makes least */
-} refusal;
+} refuse_pass;
 
 /* The factor that the plan of a point uses, to the byte. */
 static plim_status factor_of_plan(const plim_space_model *m, const double *point, const int32_t *scaled, double *out) {
@@ -40,28 +40,28 @@ static int is_loose(const plim_space_model_options *model) {
 
 /* The least factor of the program on the budgets of the spaces in `scaled`; INFINITY: there is none, however large;
  * NAN: not found. */
-static plim_status program_factor(const refusal *r, double *out) {
-  const plim_solve_options effort = plim_space_effort(r->request);
-  plim_space_model_options asked = r->request->model;
+static plim_status program_factor(const refuse_pass *pass, double *out) {
+  const plim_solve_options effort = plim_space_effort(pass->request);
+  plim_space_model_options asked = pass->request->model;
   plim_space_solved solved;
   plim_status status = PLIM_OK;
-  asked.scaled = r->scaled;
+  asked.scaled = pass->scaled;
   *out = NAN;
-  PLIM_TRY(plim_space_solve(r->request->problem, r->solver, &asked, &effort, &solved));
+  PLIM_TRY(plim_space_solve(pass->request->problem, pass->solver, &asked, &effort, &solved));
   const plim_solution *s = &solved.solution;
   if (s->end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
   if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
     *out = solved.point[solved.model->factor];
-    if (!is_loose(&r->request->model)) status = factor_of_plan(solved.model, solved.point, r->scaled, out);
+    if (!is_loose(&pass->request->model)) status = factor_of_plan(solved.model, solved.point, pass->scaled, out);
   }
   plim_space_solved_free(&solved);
   return status;
 }
 
 /* The least factor of program and search on the budget of one space, or (-1) on all that are given. */
-static plim_status least_factor(const refusal *r, int32_t space, double *out) {
-  const plim_space_problem *problem = r->request->problem;
-  const plim_space_model_options *model = &r->request->model;
+static plim_status least_factor(const refuse_pass *pass, int32_t space, double *out) {
+  const plim_space_problem *problem = pass->request->problem;
+  const plim_space_model_options *model = &pass->request->model;
   const plim_space_search_options search = {.objective = model->objective,
                                             .page = model->page,
                                             .recompute = model->recompute,
@@ -71,9 +71,9 @@ static plim_status least_factor(const refusal *r, int32_t space, double *out) {
                                             .deadline_on_runs = model->model_class == PLIM_SPACE_POET};
   double found = NAN;
   for (int32_t s = 0; s < problem->platform->n_spaces; s++) {
-    r->scaled[s] = model->budget[s] < INT64_MAX && (space < 0 || s == space);
+    pass->scaled[s] = model->budget[s] < INT64_MAX && (space < 0 || s == space);
   }
-  PLIM_TRY(program_factor(r, out));
+  PLIM_TRY(program_factor(pass, out));
   if (is_loose(model)) return PLIM_OK;
   PLIM_TRY(plim_space_search_factor(problem, &search, space, &found));
   if (isfinite(found) && !(*out <= found)) *out = found;
@@ -129,15 +129,15 @@ static const plim_space_plan_class plan_classes[] = {PLIM_SPACE_PLAN_POET, PLIM_
                                                      PLIM_SPACE_PLAN_FLUID};
 
 /* The earliest deadline with a plan in these budgets. */
-static plim_status tell_deadline(const refusal *r, char words[WORDS]) {
-  const plim_space_problem *problem = r->request->problem;
-  const plim_solve_options effort = plim_space_effort(r->request);
-  plim_space_model_options asked = r->request->model;
+static plim_status tell_deadline(const refuse_pass *pass, char words[WORDS]) {
+  const plim_space_problem *problem = pass->request->problem;
+  const plim_solve_options effort = plim_space_effort(pass->request);
+  plim_space_model_options asked = pass->request->model;
   plim_space_solved solved;
   char text[128];
   asked.deadline_ns = INT64_MAX;
   asked.objective = PLIM_OBJECTIVE_TIME;
-  PLIM_TRY(plim_space_solve(problem, r->solver, &asked, &effort, &solved));
+  PLIM_TRY(plim_space_solve(problem, pass->solver, &asked, &effort, &solved));
   const plim_solution *s = &solved.solution;
   if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
     const double ns = ceil(s->objective / solved.model->scale - 1e-3);
@@ -150,41 +150,41 @@ static plim_status tell_deadline(const refusal *r, char words[WORDS]) {
 }
 
 /* The budgets as they were given, "ram=1000,sd=2000". */
-static void name_budgets(const refusal *r, char words[WORDS]) {
-  const plim_platform *p = r->request->problem->platform;
+static void name_budgets(const refuse_pass *pass, char words[WORDS]) {
+  const plim_platform *p = pass->request->problem->platform;
   char text[96];
   for (int32_t s = 0; s < p->n_spaces; s++) {
-    if (r->request->budget[s] == INT64_MAX) continue;
+    if (pass->request->budget[s] == INT64_MAX) continue;
     (void)snprintf(text, sizeof text, "%s%s=%lld", words[0] ? "," : "", p->space[s].name,
-                   (long long)r->request->budget[s]);
+                   (long long)pass->request->budget[s]);
     append(words, text);
   }
 }
 
-static plim_status tell_all(const refusal *r, char words[WORDS]) {
-  const plim_space_problem *problem = r->request->problem;
-  const int64_t *budget = r->request->budget;
-  const int loose = is_loose(&r->request->model);
+static plim_status tell_all(const refuse_pass *pass, char words[WORDS]) {
+  const plim_space_problem *problem = pass->request->problem;
+  const int64_t *budget = pass->request->budget;
+  const int loose = is_loose(&pass->request->model);
   double factor;
-  PLIM_TRY(least_factor(r, -1, &factor));
+  PLIM_TRY(least_factor(pass, -1, &factor));
   tell_common(factor, loose, words);
   for (int32_t s = 0; s < problem->platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
-    PLIM_TRY(least_factor(r, s, &factor));
+    PLIM_TRY(least_factor(pass, s, &factor));
     tell_alone(problem, s, budget[s], factor, loose, words);
   }
-  return r->request->model.deadline_ns < INT64_MAX ? tell_deadline(r, words) : PLIM_OK;
+  return pass->request->model.deadline_ns < INT64_MAX ? tell_deadline(pass, words) : PLIM_OK;
 }
 
 plim_status plim_space_refuse(const plim_space_request *request, plim_solver *solver) {
   const plim_space_model_options *model = &request->model;
   const plim_space_problem *problem = request->problem;
-  refusal r = {.request = request, .solver = solver};
+  refuse_pass pass = {.request = request, .solver = solver};
   char words[WORDS] = "", given[WORDS] = "";
-  PLIM_TRY(plim_allocate(request->ctx, problem->platform->n_spaces, sizeof *r.scaled, &r.scaled));
-  name_budgets(&r, given);
-  plim_status status = tell_all(&r, words);
-  plim_release(request->ctx, r.scaled, problem->platform->n_spaces, sizeof *r.scaled);
+  PLIM_TRY(plim_allocate(request->ctx, problem->platform->n_spaces, sizeof *pass.scaled, &pass.scaled));
+  name_budgets(&pass, given);
+  plim_status status = tell_all(&pass, words);
+  plim_release(request->ctx, pass.scaled, problem->platform->n_spaces, sizeof *pass.scaled);
   if (status != PLIM_OK) return status;
   return plim_fail(request->ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
                    plim_space_plan_class_name(plan_classes[model->model_class]), given[0] ? given : "unlimited memory",

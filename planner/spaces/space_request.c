@@ -63,25 +63,26 @@ plim_space_options plim_space_options_default(void) {
                               .together = 1};
 }
 
-static plim_status set_deadline(plim_space_request *r) {
-  const plim_space_options *o = r->options;
-  r->model.deadline_ns = o->deadline_ns;
+static plim_status set_deadline(plim_space_request *request) {
+  const plim_space_options *o = request->options;
+  request->model.deadline_ns = o->deadline_ns;
   if (!(o->deadline_factor > 0)) return PLIM_OK;
-  if (r->problem->device_ns == INT64_MAX) {
-    return plim_fail(r->ctx, PLIM_EDATA, "a deadline as a factor needs a device that runs every op; there is none");
+  if (request->problem->device_ns == INT64_MAX) {
+    return plim_fail(request->ctx, PLIM_EDATA,
+                     "a deadline as a factor needs a device that runs every op; there is none");
   }
-  long double ns = floorl((long double)o->deadline_factor * (long double)r->problem->device_ns + 1e-6L);
-  r->model.deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
+  long double ns = floorl((long double)o->deadline_factor * (long double)request->problem->device_ns + 1e-6L);
+  request->model.deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
   return PLIM_OK;
 }
 
-static plim_status set_budgets(plim_space_request *r) {
-  const plim_platform *platform = r->problem->platform;
-  PLIM_TRY(plim_allocate(r->ctx, platform->n_spaces, sizeof *r->budget, &r->budget));
+static plim_status set_budgets(plim_space_request *request) {
+  const plim_platform *platform = request->problem->platform;
+  PLIM_TRY(plim_allocate(request->ctx, platform->n_spaces, sizeof *request->budget, &request->budget));
   for (int32_t s = 0; s < platform->n_spaces; s++) {
-    r->budget[s] = r->options->budget ? r->options->budget[s] : platform->space[s].budget_bytes;
+    request->budget[s] = request->options->budget ? request->options->budget[s] : platform->space[s].budget_bytes;
   }
-  r->model.budget = r->budget;
+  request->model.budget = request->budget;
   return PLIM_OK;
 }
 
@@ -114,17 +115,17 @@ void plim_space_request_free(plim_space_request *request) {
   plim_space_problem_free(request->problem);
 }
 
-double plim_space_seconds_left(const plim_space_request *r) {
-  const int64_t given = r->options->time_limit_ns, limit = given > 0 ? given : spaces_tuning.program.unlimited_ns;
-  const int64_t own = plim_effort_rest(limit, r->started_ns), outer = plim_effort_left_ns(r->ctx);
+double plim_space_seconds_left(const plim_space_request *request) {
+  const int64_t given = request->options->time_limit_ns, limit = given > 0 ? given : spaces_tuning.program.unlimited_ns;
+  const int64_t own = plim_effort_rest(limit, request->started_ns), outer = plim_effort_left_ns(request->ctx);
   const int64_t left = own < outer ? own : outer;
   return left > spaces_tuning.program.solver_ns_min ? (double)left / 1e9 : -1;
 }
 
-plim_solve_options plim_space_effort(const plim_space_request *r) {
-  return (plim_solve_options){.threads = r->options->threads,
-                              .seconds = plim_space_seconds_left(r),
-                              .effort = r->options->iterations,
+plim_solve_options plim_space_effort(const plim_space_request *request) {
+  return (plim_solve_options){.threads = request->options->threads,
+                              .seconds = plim_space_seconds_left(request),
+                              .effort = request->options->iterations,
                               .cutoff = INFINITY};
 }
 
@@ -136,18 +137,18 @@ double plim_space_idle_joule(const plim_space_problem *problem, int64_t ns) {
   return watt * ((double)ns * 1e-9);
 }
 
-double plim_space_keep_all(const plim_space_request *r) {
-  const plim_space_problem *p = r->problem;
-  if (r->model.objective != PLIM_OBJECTIVE_ENERGY) {
+double plim_space_keep_all(const plim_space_request *request) {
+  const plim_space_problem *p = request->problem;
+  if (request->model.objective != PLIM_OBJECTIVE_ENERGY) {
     return (double)(p->device_ns < INT64_MAX ? p->device_ns : p->fastest_ns);
   }
   return p->device_joule + plim_space_idle_joule(p, p->device_ns);
 }
 
-double plim_space_least(const plim_space_request *r) {
-  const plim_space_problem *p = r->problem;
-  if (r->model.objective == PLIM_OBJECTIVE_SERIAL) return (double)p->fastest_ns;
-  if (r->model.objective == PLIM_OBJECTIVE_TIME) return (double)p->fastest_ns / p->platform->n_devices;
+double plim_space_least(const plim_space_request *request) {
+  const plim_space_problem *p = request->problem;
+  if (request->model.objective == PLIM_OBJECTIVE_SERIAL) return (double)p->fastest_ns;
+  if (request->model.objective == PLIM_OBJECTIVE_TIME) return (double)p->fastest_ns / p->platform->n_devices;
   double least = 0;
   for (int32_t i = 0; i < p->n; i++) {
     double joule = INFINITY;
@@ -166,29 +167,29 @@ int plim_space_joins(const plim_space_request *request) {
 }
 
 /* May copies of the platform share a latency, which no program counts? */
-static int may_join(const plim_space_request *r) {
-  const plim_platform *p = r->problem->platform;
+static int may_join(const plim_space_request *request) {
+  const plim_platform *p = request->problem->platform;
   int may = 0;
   for (int32_t l = 0; l < p->n_links; l++) may |= !p->link[l].given && p->link[l].latency_s > 0;
-  return may && plim_space_joins(r);
+  return may && plim_space_joins(request);
 }
 
 /* Copies beside compute need not wait for the end of a stage, so fluid stages prove nothing of the makespan, nor of
  * what idle devices draw meanwhile. */
-int plim_space_proves(const plim_space_request *r) {
-  if (r->model.model_class != PLIM_SPACE_FLUID) return 1;
-  if (r->model.objective == PLIM_OBJECTIVE_TIME || may_join(r)) return 0;
-  return r->model.objective == PLIM_OBJECTIVE_SERIAL || !(plim_space_idle_joule(r->problem, 1) > 0);
+int plim_space_proves(const plim_space_request *request) {
+  if (request->model.model_class != PLIM_SPACE_FLUID) return 1;
+  if (request->model.objective == PLIM_OBJECTIVE_TIME || may_join(request)) return 0;
+  return request->model.objective == PLIM_OBJECTIVE_SERIAL || !(plim_space_idle_joule(request->problem, 1) > 0);
 }
 
-plim_status plim_space_plan_of(const plim_space_request *r, plim_space_events *events, double bound, int proved,
+plim_status plim_space_plan_of(const plim_space_request *request, plim_space_events *events, double bound, int proved,
                                plim_space_plan **out) {
-  plim_space_plan draft = {.plan_class = r->planner->plan_class,
-                           .objective = r->model.objective,
-                           .deadline_ns = r->model.deadline_ns,
-                           .keep_all = plim_space_keep_all(r),
+  plim_space_plan draft = {.plan_class = request->planner->plan_class,
+                           .objective = request->model.objective,
+                           .deadline_ns = request->model.deadline_ns,
+                           .keep_all = plim_space_keep_all(request),
                            .bound = bound > 0 ? bound : 0};
-  (void)snprintf(draft.planner, sizeof draft.planner, "%s", r->planner->name);
-  if (plim_space_joins(r)) PLIM_TRY(plim_space_gather(r->problem, &draft, r->budget, events));
-  return plim_space_lower(r->problem, events, &draft, r->budget, proved, out);
+  (void)snprintf(draft.planner, sizeof draft.planner, "%s", request->planner->name);
+  if (plim_space_joins(request)) PLIM_TRY(plim_space_gather(request->problem, &draft, request->budget, events));
+  return plim_space_lower(request->problem, events, &draft, request->budget, proved, out);
 }

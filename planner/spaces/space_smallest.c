@@ -96,7 +96,7 @@ static plim_status least_deadline(smallest_search *search, int64_t *out) {
   asked.objective = PLIM_OBJECTIVE_TIME;
   asked.deadline_ns = INT64_MAX;
   asked.bound = 0;
-  asked.rounds = 50 * spaces_tuning.smallest.rounds;
+  asked.rounds = spaces_tuning.smallest.deadline_rounds;
   *out = 0;
   plim_status status = plim_space_search(search->problem, &asked, &found, &events);
   if (status == PLIM_OK && found.fits) *out = (int64_t)found.value;

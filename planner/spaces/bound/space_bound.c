@@ -62,21 +62,21 @@ typedef struct bound_state {
   double *load;           /* [n_queues] ns */
 } bound_state;
 
-static int is_ancestor(const bound_state *b, int32_t u, int32_t v) {
-  return (int)(b->ancestors[(int64_t)v * b->n_words + u / WORD] >> (u % WORD) & 1);
+static int is_ancestor(const bound_state *state, int32_t u, int32_t v) {
+  return (int)(state->ancestors[(int64_t)v * state->n_words + u / WORD] >> (u % WORD) & 1);
 }
 
 /* ---- cuts ---- */
 
 /* 0: the time was over. */
-static int find_ancestors(bound_state *b) {
-  for (int32_t v = 0; v < b->n; v++) {
-    uint64_t *mine = b->ancestors + (int64_t)v * b->n_words;
-    const plim_space_node *node = &b->problem->node[v];
-    if (plim_effort_over(b->problem->ctx, (int64_t)node->n_preds * (v / WORD + 1))) return 0;
+static int find_ancestors(bound_state *state) {
+  for (int32_t v = 0; v < state->n; v++) {
+    uint64_t *mine = state->ancestors + (int64_t)v * state->n_words;
+    const plim_space_node *node = &state->problem->node[v];
+    if (plim_effort_over(state->problem->ctx, (int64_t)node->n_preds * (v / WORD + 1))) return 0;
     for (int32_t i = 0; i < node->n_preds; i++) {
       int32_t u = node->pred[i];
-      const uint64_t *its = b->ancestors + (int64_t)u * b->n_words;
+      const uint64_t *its = state->ancestors + (int64_t)u * state->n_words;
       for (int32_t w = 0; w <= u / WORD; w++) mine[w] |= its[w];
       mine[u / WORD] |= UINT64_C(1) << (u % WORD);
     }
@@ -84,167 +84,170 @@ static int find_ancestors(bound_state *b) {
   return 1;
 }
 
-static int is_read_after(const bound_state *b, int32_t u, int32_t v) {
-  const plim_space_node *node = &b->problem->node[u];
+static int is_read_after(const bound_state *state, int32_t u, int32_t v) {
+  const plim_space_node *node = &state->problem->node[u];
   return node->n_succs > 0 && node->succ[node->n_succs - 1] > v;
 }
 
-static int is_needed(const bound_state *b, int32_t u, int32_t v) {
-  const plim_space_node *node = &b->problem->node[u];
+static int is_needed(const bound_state *state, int32_t u, int32_t v) {
+  const plim_space_node *node = &state->problem->node[u];
   int needed = 0;
   for (int32_t i = 0; i < node->n_succs; i++) {
     if (node->succ[i] == v) return 0; /* an input: it is there */
-    needed |= node->succ[i] > v && is_ancestor(b, v, node->succ[i]);
+    needed |= node->succ[i] > v && is_ancestor(state, v, node->succ[i]);
   }
   return needed && node->bytes > 0;
 }
 
 /* The bytes by which what is needed at the first run of v exceeds the budgets of H. */
-static int64_t demand_of(const bound_state *b, int32_t v) {
-  const plim_space_node *node = &b->problem->node[v];
+static int64_t demand_of(const bound_state *state, int32_t v) {
+  const plim_space_node *node = &state->problem->node[v];
   int64_t bytes = node->bytes + node->workspace;
-  for (int32_t i = 0; i < node->n_preds; i++) bytes += b->problem->node[node->pred[i]].bytes;
+  for (int32_t i = 0; i < node->n_preds; i++) bytes += state->problem->node[node->pred[i]].bytes;
   for (int32_t u = 0; u < v; u++) {
-    if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->problem->node[u].bytes;
+    if (is_read_after(state, u, v) && is_ancestor(state, u, v) && is_needed(state, u, v))
+      bytes += state->problem->node[u].bytes;
   }
-  return bytes - b->home_bytes;
+  return bytes - state->home_bytes;
 }
 
 /* The next reader of u that descends from `reader` (-1: the first), of those that are counted apart; -1: none. *at: how
  * many readers were looked at, which come in program order. */
-static int32_t next_reader(const bound_state *b, int32_t u, int32_t reader, int32_t *at) {
-  const plim_space_node *node = &b->problem->node[u];
+static int32_t next_reader(const bound_state *state, int32_t u, int32_t reader, int32_t *at) {
+  const plim_space_node *node = &state->problem->node[u];
   while (*at < node->n_succs) {
     int32_t next = node->succ[(*at)++];
-    if (reader < 0 || is_ancestor(b, reader, next)) return next;
+    if (reader < 0 || is_ancestor(state, reader, next)) return next;
   }
   return -1;
 }
 
-static void count_gaps(bound_state *b) {
-  b->n_gaps = 0;
-  for (int32_t u = 0; u < b->n; u++) {
-    b->first_gap[u] = b->n_gaps++;
+static void count_gaps(bound_state *state) {
+  state->n_gaps = 0;
+  for (int32_t u = 0; u < state->n; u++) {
+    state->first_gap[u] = state->n_gaps++;
     int32_t at = 0;
-    for (int32_t r = next_reader(b, u, -1, &at); r >= 0; r = next_reader(b, u, r, &at)) b->n_gaps++;
+    for (int32_t r = next_reader(state, u, -1, &at); r >= 0; r = next_reader(state, u, r, &at)) state->n_gaps++;
   }
-  b->first_gap[b->n] = b->n_gaps;
+  state->first_gap[state->n] = state->n_gaps;
 }
 
 /* The gap of u in which the cut of v lies: after a reader that v descends from, before one that descends from v. */
-static int32_t gap_of(const bound_state *b, int32_t u, int32_t v) {
-  int32_t at = 0, gap = b->first_gap[u], r = next_reader(b, u, -1, &at);
-  for (; r >= 0 && is_ancestor(b, r, v); r = next_reader(b, u, r, &at)) gap++;
-  return r >= 0 && is_ancestor(b, v, r) ? gap : -1;
+static int32_t gap_of(const bound_state *state, int32_t u, int32_t v) {
+  int32_t at = 0, gap = state->first_gap[u], r = next_reader(state, u, -1, &at);
+  for (; r >= 0 && is_ancestor(state, r, v); r = next_reader(state, u, r, &at)) gap++;
+  return r >= 0 && is_ancestor(state, v, r) ? gap : -1;
 }
 
 /* What program order has at each node, less the budgets of H: no cut there asks for more. */
-static void limit_demands(const bound_state *b, int64_t *most) {
+static void limit_demands(const bound_state *state, int64_t *limit) {
   int64_t live = 0;
-  for (int32_t v = 0; v < b->n; v++) {
-    const plim_space_node *node = &b->problem->node[v];
+  for (int32_t v = 0; v < state->n; v++) {
+    const plim_space_node *node = &state->problem->node[v];
     live += node->bytes;
-    most[v] = live + node->workspace - b->home_bytes;
+    limit[v] = live + node->workspace - state->home_bytes;
     for (int32_t i = 0; i < node->n_preds; i++) {
-      if (!is_read_after(b, node->pred[i], v)) live -= b->problem->node[node->pred[i]].bytes;
+      if (!is_read_after(state, node->pred[i], v)) live -= state->problem->node[node->pred[i]].bytes;
     }
     if (node->n_succs == 0) live -= node->bytes;
   }
 }
 
 /* Of a stretch of program order the cut that asks for most, of some that may. limit[v] -1: was tried. */
-static void choose_cut(bound_state *b, int32_t from, int32_t to, int64_t *limit) {
+static void choose_cut(bound_state *state, int32_t from, int32_t to, int64_t *limit) {
   int64_t most = 0;
   int32_t best = -1;
   for (int32_t t = 0; t < spaces_tuning.bound.tries; t++) {
     int32_t next = from;
     for (int32_t v = from + 1; v < to; v++) next = limit[v] > limit[next] ? v : next;
-    if (limit[next] <= most || plim_effort_over(b->problem->ctx, next)) break;
-    int64_t demand = demand_of(b, next);
+    if (limit[next] <= most || plim_effort_over(state->problem->ctx, next)) break;
+    int64_t demand = demand_of(state, next);
     limit[next] = -1;
     if (demand <= most) continue;
     most = demand;
     best = next;
   }
   if (best < 0) return;
-  b->cut[b->n_rows] = best;
-  b->demand[b->n_rows++] = most;
+  state->cut[state->n_rows] = best;
+  state->demand[state->n_rows++] = most;
 }
 
-static plim_status choose_cuts(bound_state *b) {
-  int32_t stretch = b->n / PLIM_SPACE_BOUND_ROWS + 1;
+static plim_status choose_cuts(bound_state *state) {
+  int32_t stretch = state->n / PLIM_SPACE_BOUND_ROWS + 1;
   int64_t room = 0, *limit = NULL;
-  PLIM_TRY(plim_allocate(b->problem->ctx, b->n, sizeof *limit, &limit));
-  limit_demands(b, limit);
-  for (int32_t from = 0; from < b->n; from += stretch) {
-    choose_cut(b, from, from + stretch < b->n ? from + stretch : b->n, limit);
+  PLIM_TRY(plim_allocate(state->problem->ctx, state->n, sizeof *limit, &limit));
+  limit_demands(state, limit);
+  for (int32_t from = 0; from < state->n; from += stretch) {
+    choose_cut(state, from, from + stretch < state->n ? from + stretch : state->n, limit);
   }
-  plim_release(b->problem->ctx, limit, b->n, sizeof *limit);
-  for (int32_t r = 0; r < b->n_rows; r++) room += b->cut[r];
-  PLIM_TRY(plim_allocate(b->problem->ctx, room, sizeof *b->entry, &b->entry));
-  b->n_entries = room;
+  plim_release(state->problem->ctx, limit, state->n, sizeof *limit);
+  for (int32_t r = 0; r < state->n_rows; r++) room += state->cut[r];
+  PLIM_TRY(plim_allocate(state->problem->ctx, room, sizeof *state->entry, &state->entry));
+  state->n_entries = room;
   int32_t n = 0;
-  for (int32_t r = 0; r < b->n_rows; r++) {
-    int32_t v = b->cut[r];
-    b->first_entry[r] = n;
-    if (plim_effort_over(b->problem->ctx, v)) { /* fewer rows prove less */
-      b->n_rows = r;
+  for (int32_t r = 0; r < state->n_rows; r++) {
+    int32_t v = state->cut[r];
+    state->first_entry[r] = n;
+    if (plim_effort_over(state->problem->ctx, v)) { /* fewer rows prove less */
+      state->n_rows = r;
       break;
     }
     for (int32_t u = 0; u < v; u++) {
-      if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v))
-        b->entry[n++] = (entry){u, gap_of(b, u, v)};
+      if (is_read_after(state, u, v) && is_ancestor(state, u, v) && is_needed(state, u, v))
+        state->entry[n++] = (entry){u, gap_of(state, u, v)};
     }
   }
-  b->first_entry[b->n_rows] = n;
+  state->first_entry[state->n_rows] = n;
   return PLIM_OK;
 }
 
 /* ---- prices ---- */
 
-static double queue_price(const bound_state *b, int32_t queue) {
-  return queue < 0 ? 0 : b->multiplier[b->n_rows + queue] * b->whole / b->whole_ns;
+static double queue_price(const bound_state *state, int32_t queue) {
+  return queue < 0 ? 0 : state->multiplier[state->n_rows + queue] * state->whole / state->whole_ns;
 }
 
-static double run_price(const bound_state *b, int32_t node, int32_t d) {
-  double ns = (double)plim_space_run_ns(b->problem, node, d), price = queue_price(b, d) * ns;
-  if (b->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
-  if (b->options->objective == PLIM_OBJECTIVE_ENERGY) price += plim_space_run_joule(b->problem, node, d);
+static double run_price(const bound_state *state, int32_t node, int32_t d) {
+  double ns = (double)plim_space_run_ns(state->problem, node, d), price = queue_price(state, d) * ns;
+  if (state->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
+  if (state->options->objective == PLIM_OBJECTIVE_ENERGY) price += plim_space_run_joule(state->problem, node, d);
   return price;
 }
 
-static double copy_price(const bound_state *b, int32_t node, int32_t l) {
-  const plim_platform_link *link = &b->problem->platform->link[l];
-  double ns = plim_space_least_copy_ns(b->problem, node, l), price = queue_price(b, b->link_queue[l]) * ns;
-  if (b->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
-  if (b->options->objective == PLIM_OBJECTIVE_ENERGY) {
-    price += fmax(0, plim_space_copy_joule(b->problem, node, l) - link->latency_s * link->watt);
+static double copy_price(const bound_state *state, int32_t node, int32_t l) {
+  const plim_platform_link *link = &state->problem->platform->link[l];
+  double ns = plim_space_least_copy_ns(state->problem, node, l), price = queue_price(state, state->link_queue[l]) * ns;
+  if (state->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
+  if (state->options->objective == PLIM_OBJECTIVE_ENERGY) {
+    price += fmax(0, plim_space_copy_joule(state->problem, node, l) - link->latency_s * link->watt);
   }
   return price;
 }
 
-static int32_t cheapest_device(const bound_state *b, int32_t node, double *price) {
+static int32_t cheapest_device(const bound_state *state, int32_t node, double *price) {
   int32_t best = -1;
   *price = INFINITY;
-  for (int32_t d = 0; d < b->devices; d++) {
-    if (plim_space_run_ns(b->problem, node, d) < 0 || !plim_space_has_room(b->problem, b->options->budget, node, d))
+  for (int32_t d = 0; d < state->devices; d++) {
+    if (plim_space_run_ns(state->problem, node, d) < 0 ||
+        !plim_space_has_room(state->problem, state->options->budget, node, d))
       continue;
-    if (run_price(b, node, d) >= *price) continue;
-    *price = run_price(b, node, d);
+    if (run_price(state, node, d) >= *price) continue;
+    *price = run_price(state, node, d);
     best = d;
   }
   return best;
 }
 
 /* Out of H, or into it. */
-static int32_t cheapest_link(const bound_state *b, int32_t node, int into, double *price) {
+static int32_t cheapest_link(const bound_state *state, int32_t node, int into, double *price) {
   int32_t best = -1;
   *price = INFINITY;
-  for (int32_t l = 0; l < b->problem->platform->n_links && b->options->page; l++) {
-    const plim_platform_link *link = &b->problem->platform->link[l];
-    if (b->link_queue[l] < 0 || b->home[link->to] != into || plim_space_copy_ns(b->problem, node, l) < 0) continue;
-    if (copy_price(b, node, l) >= *price) continue;
-    *price = copy_price(b, node, l);
+  for (int32_t l = 0; l < state->problem->platform->n_links && state->options->page; l++) {
+    const plim_platform_link *link = &state->problem->platform->link[l];
+    if (state->link_queue[l] < 0 || state->home[link->to] != into || plim_space_copy_ns(state->problem, node, l) < 0)
+      continue;
+    if (copy_price(state, node, l) >= *price) continue;
+    *price = copy_price(state, node, l);
     best = l;
   }
   return best;
@@ -252,248 +255,250 @@ static int32_t cheapest_link(const bound_state *b, int32_t node, int into, doubl
 
 /* ---- the bound of some multipliers ---- */
 
-static double coefficient(const bound_state *b, int32_t row, int32_t node) {
-  int64_t bytes = b->problem->node[node].bytes, demand = b->demand[row];
+static double coefficient(const bound_state *state, int32_t row, int32_t node) {
+  int64_t bytes = state->problem->node[node].bytes, demand = state->demand[row];
   return bytes < demand ? (double)bytes / (double)demand : 1;
 }
 
-static void set_worths(bound_state *b) {
-  memset(b->worth, 0, (size_t)b->n_gaps * sizeof *b->worth);
-  memset(b->any, 0, (size_t)b->n * sizeof *b->any);
-  for (int32_t r = 0; r < b->n_rows; r++) {
-    double m = b->multiplier[r] * b->whole;
+static void set_worths(bound_state *state) {
+  memset(state->worth, 0, (size_t)state->n_gaps * sizeof *state->worth);
+  memset(state->any, 0, (size_t)state->n * sizeof *state->any);
+  for (int32_t r = 0; r < state->n_rows; r++) {
+    double m = state->multiplier[r] * state->whole;
     if (!(m > 0)) continue;
-    for (int32_t i = b->first_entry[r]; i < b->first_entry[r + 1]; i++) {
-      const entry *e = &b->entry[i];
-      *(e->gap < 0 ? &b->any[e->node] : &b->worth[e->gap]) += m * coefficient(b, r, e->node);
+    for (int32_t i = state->first_entry[r]; i < state->first_entry[r + 1]; i++) {
+      const entry *e = &state->entry[i];
+      *(e->gap < 0 ? &state->any[e->node] : &state->worth[e->gap]) += m * coefficient(state, r, e->node);
     }
   }
 }
 
-static double positive_gain(const bound_state *b, int32_t u, double price) {
+static double positive_gain(const bound_state *state, int32_t u, double price) {
   double gain = 0;
-  for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) gain += fmax(0, b->worth[g] + b->any[u] - price);
+  for (int32_t g = state->first_gap[u]; g < state->first_gap[u + 1]; g++)
+    gain += fmax(0, state->worth[g] + state->any[u] - price);
   return gain;
 }
 
 /* What bringing node u wins at best; loads and brought gaps are those of that choice. */
-static double bring(bound_state *b, int32_t u) {
+static double bring(bound_state *state, int32_t u) {
   double again, out, in;
-  int32_t device = cheapest_device(b, u, &again);
-  int32_t out_link = cheapest_link(b, u, 0, &out), in_link = cheapest_link(b, u, 1, &in);
-  if (!b->options->recompute || b->problem->node[u].once) again = INFINITY;
-  double by_runs = positive_gain(b, u, again), by_copies = positive_gain(b, u, fmin(again, in)) - out;
+  int32_t device = cheapest_device(state, u, &again);
+  int32_t out_link = cheapest_link(state, u, 0, &out), in_link = cheapest_link(state, u, 1, &in);
+  if (!state->options->recompute || state->problem->node[u].once) again = INFINITY;
+  double by_runs = positive_gain(state, u, again), by_copies = positive_gain(state, u, fmin(again, in)) - out;
   int copies = by_copies > by_runs;
   double price = copies ? fmin(again, in) : again;
   if (!(copies ? by_copies > 0 : by_runs > 0)) return 0;
-  if (copies) b->load[b->link_queue[out_link]] += plim_space_least_copy_ns(b->problem, u, out_link);
-  for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) {
-    if (!(b->worth[g] + b->any[u] > price)) continue;
-    b->brought[g] = 1;
+  if (copies) state->load[state->link_queue[out_link]] += plim_space_least_copy_ns(state->problem, u, out_link);
+  for (int32_t g = state->first_gap[u]; g < state->first_gap[u + 1]; g++) {
+    if (!(state->worth[g] + state->any[u] > price)) continue;
+    state->brought[g] = 1;
     if (copies && in < again) {
-      b->load[b->link_queue[in_link]] += plim_space_least_copy_ns(b->problem, u, in_link);
+      state->load[state->link_queue[in_link]] += plim_space_least_copy_ns(state->problem, u, in_link);
     } else {
-      b->load[device] += (double)plim_space_run_ns(b->problem, u, device);
+      state->load[device] += (double)plim_space_run_ns(state->problem, u, device);
     }
   }
   return copies ? by_copies : by_runs;
 }
 
-static void set_slopes(bound_state *b, double time_ns) {
-  for (int32_t r = 0; r < b->n_rows; r++) {
+static void set_slopes(bound_state *state, double time_ns) {
+  for (int32_t r = 0; r < state->n_rows; r++) {
     double left = 1;
-    for (int32_t i = b->first_entry[r]; i < b->first_entry[r + 1]; i++) {
-      const entry *e = &b->entry[i];
-      int32_t from = e->gap < 0 ? b->first_gap[e->node] : e->gap,
-              to = e->gap < 0 ? b->first_gap[e->node + 1] : from + 1;
+    for (int32_t i = state->first_entry[r]; i < state->first_entry[r + 1]; i++) {
+      const entry *e = &state->entry[i];
+      int32_t from = e->gap < 0 ? state->first_gap[e->node] : e->gap,
+              to = e->gap < 0 ? state->first_gap[e->node + 1] : from + 1;
       for (int32_t g = from; g < to; g++) {
-        if (b->brought[g]) left -= coefficient(b, r, e->node);
+        if (state->brought[g]) left -= coefficient(state, r, e->node);
       }
     }
-    b->slope[r] = left;
+    state->slope[r] = left;
   }
-  for (int32_t q = 0; q < b->n_queues; q++) b->slope[b->n_rows + q] = (b->load[q] - time_ns) / b->whole_ns;
+  for (int32_t q = 0; q < state->n_queues; q++)
+    state->slope[state->n_rows + q] = (state->load[q] - time_ns) / state->whole_ns;
 }
 
-static double evaluate(bound_state *b) {
+static double evaluate(bound_state *state) {
   double value = 0, price, queues = 0, time_ns = 0;
-  memset(b->load, 0, (size_t)b->n_queues * sizeof *b->load);
-  memset(b->brought, 0, (size_t)b->n_gaps);
-  set_worths(b);
-  for (int32_t r = 0; r < b->n_rows; r++) value += b->multiplier[r] * b->whole;
-  for (int32_t u = 0; u < b->n; u++) {
-    int32_t device = cheapest_device(b, u, &price);
+  memset(state->load, 0, (size_t)state->n_queues * sizeof *state->load);
+  memset(state->brought, 0, (size_t)state->n_gaps);
+  set_worths(state);
+  for (int32_t r = 0; r < state->n_rows; r++) value += state->multiplier[r] * state->whole;
+  for (int32_t u = 0; u < state->n; u++) {
+    int32_t device = cheapest_device(state, u, &price);
     if (device < 0) continue;
     value += price;
-    b->load[device] += (double)plim_space_run_ns(b->problem, u, device);
-    value -= bring(b, u);
+    state->load[device] += (double)plim_space_run_ns(state->problem, u, device);
+    value -= bring(state, u);
   }
-  for (int32_t q = 0; q < b->n_queues; q++) queues += queue_price(b, q);
-  if (queues > b->time_cost && b->options->deadline_ns < INT64_MAX) {
-    time_ns = (double)b->options->deadline_ns;
-    value -= (queues - b->time_cost) * time_ns;
+  for (int32_t q = 0; q < state->n_queues; q++) queues += queue_price(state, q);
+  if (queues > state->time_cost && state->options->deadline_ns < INT64_MAX) {
+    time_ns = (double)state->options->deadline_ns;
+    value -= (queues - state->time_cost) * time_ns;
   }
-  set_slopes(b, time_ns);
+  set_slopes(state, time_ns);
   return value;
 }
 
 /* ---- ascent ---- */
 
 /* Multipliers of queues are at least 0; where no deadline bounds the makespan their sum is at most its cost. */
-static void project(bound_state *b) {
-  double *m = b->multiplier + b->n_rows, most = b->time_cost * b->whole_ns / b->whole, sum = 0;
-  for (int32_t i = 0; i < b->n_rows + b->n_queues; i++) b->multiplier[i] = fmax(0, b->multiplier[i]);
-  for (int32_t q = b->devices; q < b->n_queues && b->options->deadline_on_runs; q++) m[q] = 0;
-  if (b->options->deadline_ns < INT64_MAX) return;
+static void project(bound_state *state) {
+  double *m = state->multiplier + state->n_rows, max_sum = state->time_cost * state->whole_ns / state->whole, sum = 0;
+  for (int32_t i = 0; i < state->n_rows + state->n_queues; i++) state->multiplier[i] = fmax(0, state->multiplier[i]);
+  for (int32_t q = state->devices; q < state->n_queues && state->options->deadline_on_runs; q++) m[q] = 0;
+  if (state->options->deadline_ns < INT64_MAX) return;
   for (int32_t pass = 0; pass < spaces_tuning.bound.passes; pass++) {
     int32_t positive = 0;
     sum = 0;
-    for (int32_t q = 0; q < b->n_queues; q++) {
+    for (int32_t q = 0; q < state->n_queues; q++) {
       sum += m[q];
       positive += m[q] > 0;
     }
-    if (sum <= most || positive == 0) return;
-    for (int32_t q = 0; q < b->n_queues; q++) m[q] = m[q] > 0 ? fmax(0, m[q] - (sum - most) / positive) : 0;
+    if (sum <= max_sum || positive == 0) return;
+    for (int32_t q = 0; q < state->n_queues; q++) m[q] = m[q] > 0 ? fmax(0, m[q] - (sum - max_sum) / positive) : 0;
   }
-  for (int32_t q = 0; q < b->n_queues; q++) m[q] = sum > 0 ? m[q] * (most / sum) * (1 - 1e-12) : 0;
+  for (int32_t q = 0; q < state->n_queues; q++) m[q] = sum > 0 ? m[q] * (max_sum / sum) * (1 - 1e-12) : 0;
 }
 
-static void restore_best(bound_state *b, int32_t n) {
-  memcpy(b->multiplier, b->best, (size_t)n * sizeof *b->best);
+static void restore_best(bound_state *state, int32_t n) {
+  memcpy(state->multiplier, state->best, (size_t)n * sizeof *state->best);
 }
 
 /* Subgradient steps towards a target above the best bound, which comes nearer while nothing is won. */
-static double ascend(bound_state *b) {
-  int32_t n = b->n_rows + b->n_queues, stale = 0;
-  double best = evaluate(b), above = spaces_tuning.bound.above_first;
-  memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
-  for (int32_t i = 0; i < spaces_tuning.bound.iterations && above > spaces_tuning.bound.above_least; i++) {
-    double value = i == 0 ? best : evaluate(b), norm = 0;
+static double ascend(bound_state *state) {
+  int32_t n = state->n_rows + state->n_queues, stale = 0;
+  double best = evaluate(state), above = spaces_tuning.bound.above_first;
+  memcpy(state->best, state->multiplier, (size_t)n * sizeof *state->best);
+  for (int32_t i = 0; i < spaces_tuning.bound.iterations && above > spaces_tuning.bound.above_min; i++) {
+    double value = i == 0 ? best : evaluate(state), norm = 0;
     stale++;
     if (value > best) {
-      if (value > best + spaces_tuning.bound.gain * above * b->whole) stale = 0;
+      if (value > best + spaces_tuning.bound.gain * above * state->whole) stale = 0;
       best = value;
-      memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
+      memcpy(state->best, state->multiplier, (size_t)n * sizeof *state->best);
     }
-    if (plim_effort_over(b->problem->ctx, 10 * b->n_entries)) break;
+    if (plim_effort_over(state->problem->ctx, 10 * state->n_entries)) break;
     if (stale > spaces_tuning.bound.patience) {
       stale = 0;
-      above *= spaces_tuning.bound.above_part;
-      restore_best(b, n);
-      value = evaluate(b);
+      above *= spaces_tuning.bound.above_factor;
+      restore_best(state, n);
+      value = evaluate(state);
     }
     for (int32_t k = 0; k < n; k++) {
-      int held = b->multiplier[k] <= 0 && b->slope[k] < 0;
-      norm += held ? 0 : b->slope[k] * b->slope[k];
+      int held = state->multiplier[k] <= 0 && state->slope[k] < 0;
+      norm += held ? 0 : state->slope[k] * state->slope[k];
     }
     if (!(norm > 0)) break;
-    double length = (best / b->whole + above - value / b->whole) / norm;
-    for (int32_t k = 0; k < n; k++) b->multiplier[k] += length * b->slope[k];
-    project(b);
+    double length = (best / state->whole + above - value / state->whole) / norm;
+    for (int32_t k = 0; k < n; k++) state->multiplier[k] += length * state->slope[k];
+    project(state);
   }
   return best;
 }
 
 /* ---- the whole ---- */
 
-static void set_home(bound_state *b) {
-  const plim_platform *p = b->problem->platform;
-  b->devices = b->options->place ? p->n_devices : 1;
-  b->n_queues = b->devices;
-  for (int32_t d = 0; d < b->devices; d++) b->home[p->device[d].space] = 1;
+static void set_home(bound_state *state) {
+  const plim_platform *p = state->problem->platform;
+  state->devices = state->options->place ? p->n_devices : 1;
+  state->n_queues = state->devices;
+  for (int32_t d = 0; d < state->devices; d++) state->home[p->device[d].space] = 1;
   for (int32_t s = 0; s < p->n_spaces; s++) {
-    if (!b->home[s]) continue;
-    if (b->options->budget[s] == INT64_MAX || b->home_bytes > INT64_MAX / 4) b->home_bytes = INT64_MAX;
-    if (b->home_bytes < INT64_MAX)
-      b->home_bytes += b->options->budget[s] < INT64_MAX / 4 ? b->options->budget[s] : INT64_MAX / 4;
+    if (!state->home[s]) continue;
+    if (state->options->budget[s] == INT64_MAX || state->home_bytes > INT64_MAX / 4) state->home_bytes = INT64_MAX;
+    if (state->home_bytes < INT64_MAX)
+      state->home_bytes += state->options->budget[s] < INT64_MAX / 4 ? state->options->budget[s] : INT64_MAX / 4;
   }
   for (int32_t l = 0; l < p->n_links; l++) {
     int32_t first = plim_platform_queue_link(p, l);
-    b->link_queue[l] = -1;
-    if (b->home[p->link[l].from] == b->home[p->link[l].to]) continue;
-    b->link_queue[l] = first < l ? b->link_queue[first] : b->n_queues++;
+    state->link_queue[l] = -1;
+    if (state->home[p->link[l].from] == state->home[p->link[l].to]) continue;
+    state->link_queue[l] = first < l ? state->link_queue[first] : state->n_queues++;
   }
 }
 
-static void set_scales(bound_state *b) {
-  const plim_platform *p = b->problem->platform;
-  b->whole_ns = fmax(1, (double)b->problem->fastest_ns);
-  b->whole = b->whole_ns;
-  b->time_cost = b->options->objective == PLIM_OBJECTIVE_TIME ? 1 : 0;
-  if (b->options->objective != PLIM_OBJECTIVE_ENERGY) return;
-  b->whole = 0;
-  for (int32_t u = 0; u < b->n; u++) {
+static void set_scales(bound_state *state) {
+  const plim_platform *p = state->problem->platform;
+  state->whole_ns = fmax(1, (double)state->problem->fastest_ns);
+  state->whole = state->whole_ns;
+  state->time_cost = state->options->objective == PLIM_OBJECTIVE_TIME ? 1 : 0;
+  if (state->options->objective != PLIM_OBJECTIVE_ENERGY) return;
+  state->whole = 0;
+  for (int32_t u = 0; u < state->n; u++) {
     double price;
-    if (cheapest_device(b, u, &price) >= 0) b->whole += price;
+    if (cheapest_device(state, u, &price) >= 0) state->whole += price;
   }
-  if (!(b->whole > 0)) b->whole = 1;
-  for (int32_t d = 0; d < p->n_devices; d++) b->time_cost += p->device[d].idle_watt * 1e-9;
+  if (!(state->whole > 0)) state->whole = 1;
+  for (int32_t d = 0; d < p->n_devices; d++) state->time_cost += p->device[d].idle_watt * 1e-9;
 }
 
-static plim_status allocate_bound(bound_state *b) {
-  plim_context *ctx = b->problem->ctx;
-  const plim_platform *p = b->problem->platform;
+static plim_status allocate_bound(bound_state *state) {
+  plim_context *ctx = state->problem->ctx;
+  const plim_platform *p = state->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
-  PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *b->home, &b->home));
-  PLIM_TRY(plim_allocate(ctx, p->n_links, sizeof *b->link_queue, &b->link_queue));
-  PLIM_TRY(plim_allocate(ctx, (int64_t)b->n + 1, sizeof *b->first_gap, &b->first_gap));
-  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS, sizeof *b->cut, &b->cut));
-  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS, sizeof *b->demand, &b->demand));
-  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS + 1, sizeof *b->first_entry, &b->first_entry));
-  PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->multiplier, &b->multiplier));
-  PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->slope, &b->slope));
-  PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->best, &b->best));
-  PLIM_TRY(plim_allocate(ctx, (int64_t)p->n_devices + p->n_links, sizeof *b->load, &b->load));
-  PLIM_TRY(plim_allocate(ctx, b->n, sizeof *b->any, &b->any));
-  return plim_allocate(ctx, (int64_t)b->n * b->n_words, sizeof *b->ancestors, &b->ancestors);
+  PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *state->home, &state->home));
+  PLIM_TRY(plim_allocate(ctx, p->n_links, sizeof *state->link_queue, &state->link_queue));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)state->n + 1, sizeof *state->first_gap, &state->first_gap));
+  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS, sizeof *state->cut, &state->cut));
+  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS, sizeof *state->demand, &state->demand));
+  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS + 1, sizeof *state->first_entry, &state->first_entry));
+  PLIM_TRY(plim_allocate(ctx, columns, sizeof *state->multiplier, &state->multiplier));
+  PLIM_TRY(plim_allocate(ctx, columns, sizeof *state->slope, &state->slope));
+  PLIM_TRY(plim_allocate(ctx, columns, sizeof *state->best, &state->best));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)p->n_devices + p->n_links, sizeof *state->load, &state->load));
+  PLIM_TRY(plim_allocate(ctx, state->n, sizeof *state->any, &state->any));
+  return plim_allocate(ctx, (int64_t)state->n * state->n_words, sizeof *state->ancestors, &state->ancestors);
 }
 
-static void free_all(bound_state *b) {
-  plim_context *ctx = b->problem->ctx;
-  const plim_platform *p = b->problem->platform;
+static void free_all(bound_state *state) {
+  plim_context *ctx = state->problem->ctx;
+  const plim_platform *p = state->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
-  plim_release(ctx, b->home, p->n_spaces, sizeof *b->home);
-  plim_release(ctx, b->link_queue, p->n_links, sizeof *b->link_queue);
-  plim_release(ctx, b->first_gap, (int64_t)b->n + 1, sizeof *b->first_gap);
-  plim_release(ctx, b->cut, PLIM_SPACE_BOUND_ROWS, sizeof *b->cut);
-  plim_release(ctx, b->demand, PLIM_SPACE_BOUND_ROWS, sizeof *b->demand);
-  plim_release(ctx, b->first_entry, PLIM_SPACE_BOUND_ROWS + 1, sizeof *b->first_entry);
-  plim_release(ctx, b->multiplier, columns, sizeof *b->multiplier);
-  plim_release(ctx, b->slope, columns, sizeof *b->slope);
-  plim_release(ctx, b->best, columns, sizeof *b->best);
-  plim_release(ctx, b->load, (int64_t)p->n_devices + p->n_links, sizeof *b->load);
-  plim_release(ctx, b->any, b->n, sizeof *b->any);
-  plim_release(ctx, b->ancestors, (int64_t)b->n * b->n_words, sizeof *b->ancestors);
-  plim_release(ctx, b->worth, b->n_gaps, sizeof *b->worth);
-  plim_release(ctx, b->brought, b->n_gaps, sizeof *b->brought);
-  plim_release(ctx, b->entry, b->n_entries, sizeof *b->entry);
+  plim_release(ctx, state->home, p->n_spaces, sizeof *state->home);
+  plim_release(ctx, state->link_queue, p->n_links, sizeof *state->link_queue);
+  plim_release(ctx, state->first_gap, (int64_t)state->n + 1, sizeof *state->first_gap);
+  plim_release(ctx, state->cut, PLIM_SPACE_BOUND_ROWS, sizeof *state->cut);
+  plim_release(ctx, state->demand, PLIM_SPACE_BOUND_ROWS, sizeof *state->demand);
+  plim_release(ctx, state->first_entry, PLIM_SPACE_BOUND_ROWS + 1, sizeof *state->first_entry);
+  plim_release(ctx, state->multiplier, columns, sizeof *state->multiplier);
+  plim_release(ctx, state->slope, columns, sizeof *state->slope);
+  plim_release(ctx, state->best, columns, sizeof *state->best);
+  plim_release(ctx, state->load, (int64_t)p->n_devices + p->n_links, sizeof *state->load);
+  plim_release(ctx, state->any, state->n, sizeof *state->any);
+  plim_release(ctx, state->ancestors, (int64_t)state->n * state->n_words, sizeof *state->ancestors);
+  plim_release(ctx, state->worth, state->n_gaps, sizeof *state->worth);
+  plim_release(ctx, state->brought, state->n_gaps, sizeof *state->brought);
+  plim_release(ctx, state->entry, state->n_entries, sizeof *state->entry);
 }
 
-static plim_status find_bound(bound_state *b, double *out) {
-  PLIM_TRY(allocate_bound(b));
-  set_home(b);
-  set_scales(b);
-  if (!find_ancestors(b)) return PLIM_OK;
-  count_gaps(b);
-  PLIM_TRY(plim_allocate(b->problem->ctx, b->n_gaps, sizeof *b->worth, &b->worth));
-  PLIM_TRY(plim_allocate(b->problem->ctx, b->n_gaps, sizeof *b->brought, &b->brought));
-  if (b->home_bytes < INT64_MAX / 4) PLIM_TRY(choose_cuts(b));
-  for (int32_t d = 0; d < b->devices && b->time_cost > 0; d++) {
-    b->multiplier[b->n_rows + d] = b->time_cost * b->whole_ns / b->whole / b->devices;
+static plim_status find_bound(bound_state *state, double *out) {
+  PLIM_TRY(allocate_bound(state));
+  set_home(state);
+  set_scales(state);
+  if (!find_ancestors(state)) return PLIM_OK;
+  count_gaps(state);
+  PLIM_TRY(plim_allocate(state->problem->ctx, state->n_gaps, sizeof *state->worth, &state->worth));
+  PLIM_TRY(plim_allocate(state->problem->ctx, state->n_gaps, sizeof *state->brought, &state->brought));
+  if (state->home_bytes < INT64_MAX / 4) PLIM_TRY(choose_cuts(state));
+  for (int32_t d = 0; d < state->devices && state->time_cost > 0; d++) {
+    state->multiplier[state->n_rows + d] = state->time_cost * state->whole_ns / state->whole / state->devices;
   }
-  double value = ascend(b) * (1 - 1e-9);
-  PLIM_TRY(plim_space_bound_placement(b->problem, b->options, &value));
-  if (b->options->objective != PLIM_OBJECTIVE_ENERGY)
+  double value = ascend(state) * (1 - 1e-9);
+  PLIM_TRY(plim_space_bound_placement(state->problem, state->options, &value));
+  if (state->options->objective != PLIM_OBJECTIVE_ENERGY)
     value = ceil(value - spaces_tuning.bound.rounding * fmax(1, value * spaces_tuning.bound.rounding));
   *out = fmax(*out, value);
   return PLIM_OK;
 }
 
 plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
-  bound_state b = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
+  bound_state state = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
   double bound = 0;
-  plim_status status = problem->n > spaces_tuning.bound.nodes ? PLIM_OK : find_bound(&b, &bound);
-  free_all(&b);
+  plim_status status = problem->n > spaces_tuning.bound.nodes ? PLIM_OK : find_bound(&state, &bound);
+  free_all(&state);
   if (status == PLIM_OK) *out = bound;
   return status;
 }

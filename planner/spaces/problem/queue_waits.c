@@ -5,12 +5,12 @@
 
 #include "runtime/base/integers.h"
 
-void plim_queue_waits_lay_out(plim_queue_waits *w, plim_block *b, int64_t n) {
-  int64_t marks = plim_mul_checked(n, w->n_queues);
-  w->n_wait = plim_block_take(b, n, sizeof *w->n_wait);
-  w->wait = plim_block_take(b, marks, sizeof *w->wait);
-  w->clock = plim_block_take(b, marks, sizeof *w->clock);
-  w->last = plim_block_take(b, w->n_queues, sizeof *w->last);
+void plim_queue_waits_lay_out(plim_queue_waits *waits, plim_block *b, int64_t n) {
+  int64_t marks = plim_mul_checked(n, waits->n_queues);
+  waits->n_wait = plim_block_take(b, n, sizeof *waits->n_wait);
+  waits->wait = plim_block_take(b, marks, sizeof *waits->wait);
+  waits->clock = plim_block_take(b, marks, sizeof *waits->clock);
+  waits->last = plim_block_take(b, waits->n_queues, sizeof *waits->last);
 }
 
 void plim_marks_join(int32_t *marks, const int32_t *from, int32_t n) {
@@ -19,14 +19,14 @@ void plim_marks_join(int32_t *marks, const int32_t *from, int32_t n) {
   }
 }
 
-static int32_t *clock_of(const plim_queue_waits *w, int32_t c) {
-  return w->clock + (int64_t)c * w->n_queues;
+static int32_t *clock_of(const plim_queue_waits *waits, int32_t c) {
+  return waits->clock + (int64_t)c * waits->n_queues;
 }
 
 /* The queue whose needed command is not yet known to have ended and is the latest; -1: there is none. */
-static int32_t latest_needed(const plim_queue_waits *w, const int32_t *need, const int32_t *clock) {
+static int32_t latest_needed(const plim_queue_waits *waits, const int32_t *need, const int32_t *clock) {
   int32_t latest = -1;
-  for (int32_t q = 0; q < w->n_queues; q++) {
+  for (int32_t q = 0; q < waits->n_queues; q++) {
     if (need[q] > clock[q] && (latest < 0 || need[q] > need[latest])) latest = q;
   }
   return latest;
@@ -41,16 +41,17 @@ static void reverse(int32_t *x, int32_t n) {
 }
 
 /* The latest first, as it may bring others with it. */
-void plim_queue_waits_add(plim_queue_waits *w, int32_t c, int32_t queue, const int32_t *need) {
-  int32_t *clock = clock_of(w, c), *wait = w->wait + (int64_t)c * w->n_queues, n = 0;
-  if (w->last[queue] > 0) memcpy(clock, clock_of(w, w->last[queue] - 1), (size_t)w->n_queues * sizeof *clock);
-  clock[queue] = w->last[queue];
-  for (int32_t q; (q = latest_needed(w, need, clock)) >= 0;) {
+void plim_queue_waits_add(plim_queue_waits *waits, int32_t c, int32_t queue, const int32_t *need) {
+  int32_t *clock = clock_of(waits, c), *wait = waits->wait + (int64_t)c * waits->n_queues, n = 0;
+  if (waits->last[queue] > 0)
+    memcpy(clock, clock_of(waits, waits->last[queue] - 1), (size_t)waits->n_queues * sizeof *clock);
+  clock[queue] = waits->last[queue];
+  for (int32_t q; (q = latest_needed(waits, need, clock)) >= 0;) {
     wait[n++] = need[q] - 1;
-    plim_marks_join(clock, clock_of(w, need[q] - 1), w->n_queues);
+    plim_marks_join(clock, clock_of(waits, need[q] - 1), waits->n_queues);
     if (clock[q] < need[q]) clock[q] = need[q];
   }
   reverse(wait, n);
-  w->n_wait[c] = n;
-  w->last[queue] = c + 1;
+  waits->n_wait[c] = n;
+  waits->last[queue] = c + 1;
 }

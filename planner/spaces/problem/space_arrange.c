@@ -17,7 +17,7 @@
 
 enum { WORK = 500 }; /* ns that a copy takes, about */
 
-typedef struct arrangement {
+typedef struct arrange_pass {
   plim_space_sequence *sequence;
   const plim_space_problem *problem;
   const int64_t *budget;
@@ -35,114 +35,115 @@ typedef struct arrangement {
   int64_t *left_ns;         /* [n] the last command that touches the event's buffer ends */
   plim_space_event *events; /* [n] scratch */
   plim_block block;         /* memory of the arrays above */
-} arrangement;
+} arrange_pass;
 
-static void set_times(arrangement *a) {
-  a->begin_ns[0] = 0;
-  for (int32_t e = 0; e < a->sequence->n; e++) {
-    const plim_space_event *v = &a->sequence->event[e];
-    int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(a->problem, v->node, v->at) : 0;
+static void set_times(arrange_pass *pass) {
+  pass->begin_ns[0] = 0;
+  for (int32_t e = 0; e < pass->sequence->n; e++) {
+    const plim_space_event *v = &pass->sequence->event[e];
+    int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(pass->problem, v->node, v->at) : 0;
     assert(ns >= 0); /* the node may run on the device */
-    a->begin_ns[e + 1] = plim_integers_add_capped(a->begin_ns[e], ns);
+    pass->begin_ns[e + 1] = plim_integers_add_capped(pass->begin_ns[e], ns);
   }
 }
 
-static void find_touches(arrangement *a) {
-  const plim_space_sequence *s = a->sequence;
-  for (int32_t e = 0; e < s->n; e++) a->touch[e] = e;
+static void find_touches(arrange_pass *pass) {
+  const plim_space_sequence *s = pass->sequence;
+  for (int32_t e = 0; e < s->n; e++) pass->touch[e] = e;
   for (int32_t u = s->n - 1; u >= 0; u--) {
-    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) a->touch[s->read[i]] = u;
+    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) pass->touch[s->read[i]] = u;
   }
 }
 
-static void move_up(arrangement *a, int32_t e) {
-  const plim_space_sequence *s = a->sequence;
+static void move_up(arrange_pass *pass, int32_t e) {
+  const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];
-  int32_t space = a->problem->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
-  int64_t *busy = &a->link_ns[a->clock[v->at]], ns = plim_space_copy_ns(a->problem, v->node, v->at);
-  int64_t by = a->begin_ns[a->touch[e]], bytes = a->problem->node[v->node].bytes;
-  int32_t least = source;
-  if (s->before[e] >= 0 && s->last[s->before[e]] > least) least = s->last[s->before[e]];
+  int32_t space = pass->problem->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
+  int64_t *busy = &pass->link_ns[pass->clock[v->at]], ns = plim_space_copy_ns(pass->problem, v->node, v->at);
+  int64_t by = pass->begin_ns[pass->touch[e]], bytes = pass->problem->node[v->node].bytes;
+  int32_t after = source;
+  if (s->before[e] >= 0 && s->last[s->before[e]] > after) after = s->last[s->before[e]];
   if (*busy < by) by = *busy;
   const int64_t *live = plim_space_live(s, space);
-  while (q - 1 > least && a->begin_ns[q] > by - ns) {
-    if (a->budget[space] < INT64_MAX && live[q - 1] > a->budget[space] - bytes) break;
+  while (q - 1 > after && pass->begin_ns[q] > by - ns) {
+    if (pass->budget[space] < INT64_MAX && live[q - 1] > pass->budget[space] - bytes) break;
     q--;
   }
-  *busy = a->begin_ns[q] < by - ns ? a->begin_ns[q] : by - ns;
-  plim_space_sequence_add(a->sequence, space, q, e, bytes);
-  a->key[e] = q;
+  *busy = pass->begin_ns[q] < by - ns ? pass->begin_ns[q] : by - ns;
+  plim_space_sequence_add(pass->sequence, space, q, e, bytes);
+  pass->key[e] = q;
 }
 
 /* Copies before the events at whose positions they are to stand. */
-static plim_status move_copies(arrangement *a) {
-  plim_space_sequence *s = a->sequence;
-  int32_t n = 0, *head = a->order, *next = a->follower;
-  find_touches(a);
-  for (int32_t l = 0; l < a->problem->platform->n_links; l++) a->link_ns[l] = INT64_MAX;
+static plim_status move_copies(arrange_pass *pass) {
+  plim_space_sequence *s = pass->sequence;
+  int32_t n = 0, *head = pass->order, *next = pass->follower;
+  find_touches(pass);
+  for (int32_t l = 0; l < pass->problem->platform->n_links; l++) pass->link_ns[l] = INT64_MAX;
   for (int32_t e = 0; e < s->n; e++) head[e] = -1;
   for (int32_t e = s->n - 1; e >= 0; e--) {
-    a->key[e] = e;
-    if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) move_up(a, e);
-    if (a->key[e] == e) continue;
-    next[e] = head[a->key[e]];
-    head[a->key[e]] = e;
+    pass->key[e] = e;
+    if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(pass->problem->ctx, WORK)) move_up(pass, e);
+    if (pass->key[e] == e) continue;
+    next[e] = head[pass->key[e]];
+    head[pass->key[e]] = e;
   }
   for (int32_t q = 0; q < s->n; q++) {
-    for (int32_t e = head[q]; e >= 0; e = next[e]) a->events[n++] = s->event[e];
-    if (a->key[q] == q) a->events[n++] = s->event[q];
+    for (int32_t e = head[q]; e >= 0; e = next[e]) pass->events[n++] = s->event[e];
+    if (pass->key[q] == q) pass->events[n++] = s->event[q];
   }
-  memcpy(s->event, a->events, (size_t)n * sizeof *a->events);
+  memcpy(s->event, pass->events, (size_t)n * sizeof *pass->events);
   return plim_space_sequence_analyse(s);
 }
 
 /* Hold what copy e reads, and nothing reads after it, while the copy takes its time. */
-static void hold(arrangement *a, int32_t e) {
-  const plim_space_sequence *s = a->sequence;
+static void hold(arrange_pass *pass, int32_t e) {
+  const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];
-  int32_t source = s->read[s->first_read[e]], space = a->problem->platform->link[v->at].from, h = e;
-  int64_t *free_ns = &a->link_ns[a->clock[v->at]], bytes = a->problem->node[v->node].bytes;
-  int64_t begin = *free_ns > a->begin_ns[e] ? *free_ns : a->begin_ns[e];
+  int32_t source = s->read[s->first_read[e]], space = pass->problem->platform->link[v->at].from, h = e;
+  int64_t *free_ns = &pass->link_ns[pass->clock[v->at]], bytes = pass->problem->node[v->node].bytes;
+  int64_t begin = *free_ns > pass->begin_ns[e] ? *free_ns : pass->begin_ns[e];
   const int64_t *live = plim_space_live(s, space);
-  *free_ns = begin + plim_space_copy_ns(a->problem, v->node, v->at);
+  *free_ns = begin + plim_space_copy_ns(pass->problem, v->node, v->at);
   if (s->last[source] != e) return;
-  int32_t most = a->follower[source] >= 0 ? a->follower[source] - 1 : s->n - 1;
-  while (h < most && a->begin_ns[h + 1] < *free_ns) {
-    if (a->budget[space] < INT64_MAX && live[h + 1] > a->budget[space] - bytes) break;
+  int32_t last = pass->follower[source] >= 0 ? pass->follower[source] - 1 : s->n - 1;
+  while (h < last && pass->begin_ns[h + 1] < *free_ns) {
+    if (pass->budget[space] < INT64_MAX && live[h + 1] > pass->budget[space] - bytes) break;
     h++;
   }
-  plim_space_sequence_add(a->sequence, space, e + 1, h + 1, bytes);
-  a->end[source] = h;
+  plim_space_sequence_add(pass->sequence, space, e + 1, h + 1, bytes);
+  pass->end[source] = h;
 }
 
-static void hold_sources(arrangement *a) {
-  const plim_space_sequence *s = a->sequence;
-  memset(a->link_ns, 0, (size_t)a->problem->platform->n_links * sizeof *a->link_ns);
-  for (int32_t e = 0; e < s->n; e++) a->follower[e] = -1;
+static void hold_sources(arrange_pass *pass) {
+  const plim_space_sequence *s = pass->sequence;
+  memset(pass->link_ns, 0, (size_t)pass->problem->platform->n_links * sizeof *pass->link_ns);
+  for (int32_t e = 0; e < s->n; e++) pass->follower[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->before[e] >= 0) a->follower[s->before[e]] = e;
+    if (s->before[e] >= 0) pass->follower[s->before[e]] = e;
   }
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) hold(a, e);
+    if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(pass->problem->ctx, WORK)) hold(pass, e);
   }
 }
 
 /* The buffers that end after each event. */
-static void list_ends(arrangement *a) {
-  const plim_space_sequence *s = a->sequence;
-  for (int32_t e = 0; e < s->n; e++) a->order[e] = -1;
+static void list_ends(arrange_pass *pass) {
+  const plim_space_sequence *s = pass->sequence;
+  for (int32_t e = 0; e < s->n; e++) pass->order[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
-    a->follower[e] = a->order[a->end[e]];
-    a->order[a->end[e]] = e;
+    pass->follower[e] = pass->order[pass->end[e]];
+    pass->order[pass->end[e]] = e;
   }
 }
 
-static void emit(const arrangement *a, plim_space_events *out) {
-  const plim_space_sequence *s = a->sequence;
+static void emit(const arrange_pass *pass, plim_space_events *out) {
+  const plim_space_sequence *s = pass->sequence;
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_events_add(out, s->event[e].kind, s->event[e].node, s->event[e].at);
-    for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
-      plim_space_events_add(out, PLIM_SPACE_DROP, s->event[b].node, plim_space_event_space(a->problem, &s->event[b]));
+    for (int32_t b = pass->order[e]; b >= 0; b = pass->follower[b]) {
+      plim_space_events_add(out, PLIM_SPACE_DROP, s->event[b].node,
+                            plim_space_event_space(pass->problem, &s->event[b]));
     }
   }
 }
@@ -154,84 +155,86 @@ static int64_t later(int64_t a, int64_t b) {
 }
 
 /* Item e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
-static void add_command(arrangement *a, int32_t e, plim_space_totals *t) {
-  const plim_space_sequence *s = a->sequence;
+static void add_command(arrange_pass *pass, int32_t e, plim_space_totals *t) {
+  const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];
   int run = v->kind == PLIM_SPACE_RUN;
-  int32_t space = plim_space_event_space(a->problem, v);
-  int64_t *queue = run ? &a->free_ns[v->at] : &a->free_ns[a->problem->platform->n_devices + a->clock[v->at]];
-  int64_t ns = run ? plim_space_run_ns(a->problem, v->node, v->at) : plim_space_copy_ns(a->problem, v->node, v->at);
-  int64_t begin = later(*queue, a->open_ns[space]);
-  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) begin = later(begin, a->end_ns[s->read[i]]);
+  int32_t space = plim_space_event_space(pass->problem, v);
+  int64_t *queue =
+      run ? &pass->free_ns[v->at] : &pass->free_ns[pass->problem->platform->n_devices + pass->clock[v->at]];
+  int64_t ns =
+      run ? plim_space_run_ns(pass->problem, v->node, v->at) : plim_space_copy_ns(pass->problem, v->node, v->at);
+  int64_t begin = later(*queue, pass->open_ns[space]);
+  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) begin = later(begin, pass->end_ns[s->read[i]]);
   int64_t end = plim_integers_add_capped(begin, ns);
   for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
-    a->left_ns[s->read[i]] = later(a->left_ns[s->read[i]], end);
+    pass->left_ns[s->read[i]] = later(pass->left_ns[s->read[i]], end);
   }
-  *queue = a->end_ns[e] = a->left_ns[e] = end;
-  if (run && a->problem->node[v->node].workspace > 0) a->open_ns[space] = later(a->open_ns[space], end);
+  *queue = pass->end_ns[e] = pass->left_ns[e] = end;
+  if (run && pass->problem->node[v->node].workspace > 0) pass->open_ns[space] = later(pass->open_ns[space], end);
   t->makespan_ns = later(t->makespan_ns, end);
   t->serial_ns = plim_integers_add_capped(t->serial_ns, ns);
-  if (!a->problem->has_energy) return;
+  if (!pass->problem->has_energy) return;
   t->energy_joule +=
-      run ? plim_space_run_joule(a->problem, v->node, v->at) : plim_space_copy_joule(a->problem, v->node, v->at);
+      run ? plim_space_run_joule(pass->problem, v->node, v->at) : plim_space_copy_joule(pass->problem, v->node, v->at);
 }
 
-static void add_up(arrangement *a, plim_space_totals *t) {
-  const plim_space_sequence *s = a->sequence;
-  const plim_platform *p = a->problem->platform;
+static void add_up(arrange_pass *pass, plim_space_totals *t) {
+  const plim_space_sequence *s = pass->sequence;
+  const plim_platform *p = pass->problem->platform;
   *t = (plim_space_totals){.makespan_ns = 0};
-  memset(a->free_ns, 0, (size_t)(p->n_devices + p->n_links) * sizeof *a->free_ns);
-  memset(a->open_ns, 0, (size_t)p->n_spaces * sizeof *a->open_ns);
+  memset(pass->free_ns, 0, (size_t)(p->n_devices + p->n_links) * sizeof *pass->free_ns);
+  memset(pass->open_ns, 0, (size_t)p->n_spaces * sizeof *pass->open_ns);
   for (int32_t e = 0; e < s->n; e++) {
-    add_command(a, e, t);
-    for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
-      int64_t *open = &a->open_ns[plim_space_event_space(a->problem, &s->event[b])];
-      *open = later(*open, a->left_ns[b]);
+    add_command(pass, e, t);
+    for (int32_t b = pass->order[e]; b >= 0; b = pass->follower[b]) {
+      int64_t *open = &pass->open_ns[plim_space_event_space(pass->problem, &s->event[b])];
+      *open = later(*open, pass->left_ns[b]);
     }
   }
-  for (int32_t d = 0; d < p->n_devices && a->problem->has_energy; d++) {
+  for (int32_t d = 0; d < p->n_devices && pass->problem->has_energy; d++) {
     t->energy_joule += p->device[d].idle_watt * ((double)t->makespan_ns * 1e-9);
   }
 }
 
-static void lay_out(arrangement *a, plim_block *b) {
-  const plim_platform *p = a->problem->platform;
-  int64_t n = a->sequence->n;
-  a->begin_ns = plim_block_take(b, n + 1, sizeof *a->begin_ns);
-  a->link_ns = plim_block_take(b, p->n_links, sizeof *a->link_ns);
-  a->key = plim_block_take(b, n, sizeof *a->key);
-  a->end = plim_block_take(b, n, sizeof *a->end);
-  a->order = plim_block_take(b, n, sizeof *a->order);
-  a->follower = plim_block_take(b, n, sizeof *a->follower);
-  a->touch = plim_block_take(b, n, sizeof *a->touch);
-  a->clock = plim_block_take(b, p->n_links, sizeof *a->clock);
-  a->free_ns = plim_block_take(b, (int64_t)p->n_devices + p->n_links, sizeof *a->free_ns);
-  a->open_ns = plim_block_take(b, p->n_spaces, sizeof *a->open_ns);
-  a->end_ns = plim_block_take(b, n, sizeof *a->end_ns);
-  a->left_ns = plim_block_take(b, n, sizeof *a->left_ns);
-  a->events = plim_block_take(b, n, sizeof *a->events);
+static void lay_out(arrange_pass *pass, plim_block *b) {
+  const plim_platform *p = pass->problem->platform;
+  int64_t n = pass->sequence->n;
+  pass->begin_ns = plim_block_take(b, n + 1, sizeof *pass->begin_ns);
+  pass->link_ns = plim_block_take(b, p->n_links, sizeof *pass->link_ns);
+  pass->key = plim_block_take(b, n, sizeof *pass->key);
+  pass->end = plim_block_take(b, n, sizeof *pass->end);
+  pass->order = plim_block_take(b, n, sizeof *pass->order);
+  pass->follower = plim_block_take(b, n, sizeof *pass->follower);
+  pass->touch = plim_block_take(b, n, sizeof *pass->touch);
+  pass->clock = plim_block_take(b, p->n_links, sizeof *pass->clock);
+  pass->free_ns = plim_block_take(b, (int64_t)p->n_devices + p->n_links, sizeof *pass->free_ns);
+  pass->open_ns = plim_block_take(b, p->n_spaces, sizeof *pass->open_ns);
+  pass->end_ns = plim_block_take(b, n, sizeof *pass->end_ns);
+  pass->left_ns = plim_block_take(b, n, sizeof *pass->left_ns);
+  pass->events = plim_block_take(b, n, sizeof *pass->events);
 }
 
 plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, int spread, plim_space_totals *totals,
                                plim_space_events *out) {
   plim_context *ctx = s->problem->ctx;
-  arrangement a = {.sequence = s, .problem = s->problem, .budget = budget};
+  arrange_pass pass = {.sequence = s, .problem = s->problem, .budget = budget};
   plim_status status;
-  lay_out(&a, &a.block);
-  PLIM_TRY(plim_block_allocate(ctx, &a.block));
-  lay_out(&a, &a.block);
-  for (int32_t l = 0; l < a.problem->platform->n_links; l++)
-    a.clock[l] = plim_platform_queue_link(a.problem->platform, l);
-  set_times(&a);
-  if (spread) PLIM_CHECK(move_copies(&a));
-  set_times(&a);
-  memcpy(a.end, s->last, (size_t)s->n * sizeof *a.end);
-  if (spread) hold_sources(&a);
-  list_ends(&a);
-  emit(&a, out);
-  add_up(&a, totals);
+  lay_out(&pass, &pass.block);
+  PLIM_TRY(plim_block_allocate(ctx, &pass.block));
+  lay_out(&pass, &pass.block);
+  for (int32_t l = 0; l < pass.problem->platform->n_links; l++)
+    pass.clock[l] = plim_platform_queue_link(pass.problem->platform, l);
+  set_times(&pass);
+  if (spread) PLIM_CHECK(move_copies(&pass));
+  set_times(&pass);
+  memcpy(pass.end, s->last, (size_t)s->n * sizeof *pass.end);
+  if (spread) hold_sources(&pass);
+  list_ends(&pass);
+  emit(&pass, out);
+  add_up(&pass, totals);
   status = out->status;
 done:
-  plim_block_release(ctx, &a.block);
+  plim_block_release(ctx, &pass.block);
   return status;
 }

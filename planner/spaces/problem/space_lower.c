@@ -6,8 +6,8 @@
  * one moment are some of those that live at one command, and the peak over commands holds.
  *
  * Example: the budget is 8 bytes; outputs have 4, that of d none. The events are run a, run b(a), copy a out, drop a,
- * run c(b), copy a in, run d(a, c). The run of c reuses the bytes of a, so it waits for the copy out. The copy in waits for the copy out, which fills what it
- * reads, and for the run of c, the last to touch b. d waits for the copy in.
+ * run c(b), copy a in, run d(a, c). The run of c reuses the bytes of a, so it waits for the copy out. The copy in waits
+ * for the copy out, which fills what it reads, and for the run of c, the last to touch b. d waits for the copy in.
  *
  * planner/paging/joint_list.c lowers sequences of a training step, and says how it differs. */
 #include "planner/spaces/problem/space_sequence.h"
@@ -29,7 +29,7 @@ typedef struct open_buffer {
   int32_t workspace; /* 1: of its filler, a run, whose output is the buffer before it */
 } open_buffer;
 
-typedef struct list_lowering {
+typedef struct lower_pass {
   plim_context *ctx;
   const plim_space_problem *problem;
   const plim_space_events *events;
@@ -58,7 +58,7 @@ typedef struct list_lowering {
   int32_t *released;               /* [n_spaces][n_queues] marks of what touched buffers that have ended */
   int32_t *need;                   /* [n_queues] scratch */
   plim_block of_walk, of_commands; /* memory of the arrays above, but read and buffer */
-} list_lowering;
+} lower_pass;
 
 void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
   if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
@@ -72,170 +72,173 @@ void plim_space_events_free(plim_space_events *e) {
 
 /* ---- forward: buffers ---- */
 
-static int32_t *open_of(const list_lowering *l, int32_t space, int32_t node) {
-  return &l->open[(int64_t)space * l->problem->n + node];
+static int32_t *open_of(const lower_pass *pass, int32_t space, int32_t node) {
+  return &pass->open[(int64_t)space * pass->problem->n + node];
 }
 
-static plim_status fill(list_lowering *l, int32_t e, int32_t node, int32_t space) {
-  PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
-  l->buffer[l->n_buffers] = (open_buffer){.node = node, .space = space, .filler = e, .last = e, .drop = INT32_MAX};
-  l->filled[e] = (int32_t)l->n_buffers;
-  *open_of(l, space, node) = (int32_t)++l->n_buffers;
+static plim_status fill(lower_pass *pass, int32_t e, int32_t node, int32_t space) {
+  PLIM_TRY(
+      plim_array_reserve(pass->ctx, &pass->buffer, &pass->room_buffers, pass->n_buffers + 1, sizeof *pass->buffer));
+  pass->buffer[pass->n_buffers] =
+      (open_buffer){.node = node, .space = space, .filler = e, .last = e, .drop = INT32_MAX};
+  pass->filled[e] = (int32_t)pass->n_buffers;
+  *open_of(pass, space, node) = (int32_t)++pass->n_buffers;
   return PLIM_OK;
 }
 
 /* The workspace of the run whose output was added last. */
-static plim_status add_workspace(list_lowering *l) {
-  PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
-  l->buffer[l->n_buffers] = l->buffer[l->n_buffers - 1];
-  l->buffer[l->n_buffers++].workspace = 1;
+static plim_status add_workspace(lower_pass *pass) {
+  PLIM_TRY(
+      plim_array_reserve(pass->ctx, &pass->buffer, &pass->room_buffers, pass->n_buffers + 1, sizeof *pass->buffer));
+  pass->buffer[pass->n_buffers] = pass->buffer[pass->n_buffers - 1];
+  pass->buffer[pass->n_buffers++].workspace = 1;
   return PLIM_OK;
 }
 
 /* Is event e a run with a workspace? */
-static int has_workspace(const list_lowering *l, int32_t e) {
-  const plim_space_event *v = &l->events->event[e];
-  return v->kind == PLIM_SPACE_RUN && l->problem->node[v->node].workspace > 0;
+static int has_workspace(const lower_pass *pass, int32_t e) {
+  const plim_space_event *v = &pass->events->event[e];
+  return v->kind == PLIM_SPACE_RUN && pass->problem->node[v->node].workspace > 0;
 }
 
-static plim_status note_read(list_lowering *l, int32_t e, int32_t node, int32_t space) {
-  int32_t open = *open_of(l, space, node);
+static plim_status note_read(lower_pass *pass, int32_t e, int32_t node, int32_t space) {
+  int32_t open = *open_of(pass, space, node);
   if (open == 0) {
-    return plim_fail(l->ctx, PLIM_EPLAN, "event %d reads the output of op %d, which is not in space %d", e, node,
+    return plim_fail(pass->ctx, PLIM_EPLAN, "event %d reads the output of op %d, which is not in space %d", e, node,
                      space);
   }
-  PLIM_TRY(plim_array_reserve(l->ctx, &l->read, &l->room_read, l->n_read + 1, sizeof *l->read));
-  l->read[l->n_read++] = open - 1;
+  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->read, &pass->room_read, pass->n_read + 1, sizeof *pass->read));
+  pass->read[pass->n_read++] = open - 1;
   return PLIM_OK;
 }
 
 /* A copy joins the one before it where both take one link, whose latency one command pays once. */
-static plim_status need_partner(const list_lowering *l, int32_t e) {
-  const plim_space_event *v = &l->events->event[e], *before = e > 0 ? v - 1 : NULL;
+static plim_status need_partner(const lower_pass *pass, int32_t e) {
+  const plim_space_event *v = &pass->events->event[e], *before = e > 0 ? v - 1 : NULL;
   int follows = before && (before->kind == PLIM_SPACE_COPY || before->kind == PLIM_SPACE_JOIN) && before->at == v->at;
-  if (follows && plim_space_can_join(l->problem, v->node, v->at) &&
-      plim_space_can_join(l->problem, before->node, v->at)) {
+  if (follows && plim_space_can_join(pass->problem, v->node, v->at) &&
+      plim_space_can_join(pass->problem, before->node, v->at)) {
     return PLIM_OK;
   }
-  return plim_fail(l->ctx, PLIM_EPLAN, "event %d copies the output of op %d with a copy that it cannot join", e,
+  return plim_fail(pass->ctx, PLIM_EPLAN, "event %d copies the output of op %d with a copy that it cannot join", e,
                    v->node);
 }
 
-static plim_status walk_event(list_lowering *l, int32_t e) {
-  const plim_space_event *v = &l->events->event[e];
-  const plim_platform *platform = l->problem->platform;
-  if (v->kind == PLIM_SPACE_JOIN) PLIM_TRY(need_partner(l, e));
+static plim_status walk_event(lower_pass *pass, int32_t e) {
+  const plim_space_event *v = &pass->events->event[e];
+  const plim_platform *platform = pass->problem->platform;
+  if (v->kind == PLIM_SPACE_JOIN) PLIM_TRY(need_partner(pass, e));
   if (v->kind == PLIM_SPACE_DROP) {
-    int32_t *open = open_of(l, v->at, v->node);
-    if (*open > 0) l->buffer[*open - 1].drop = e;
+    int32_t *open = open_of(pass, v->at, v->node);
+    if (*open > 0) pass->buffer[*open - 1].drop = e;
     *open = 0;
     return PLIM_OK;
   }
   int32_t to = v->kind == PLIM_SPACE_RUN ? platform->device[v->at].space : platform->link[v->at].to;
-  if (*open_of(l, to, v->node) > 0) return PLIM_OK;
+  if (*open_of(pass, to, v->node) > 0) return PLIM_OK;
   if (v->kind != PLIM_SPACE_RUN) {
-    PLIM_TRY(note_read(l, e, v->node, platform->link[v->at].from));
+    PLIM_TRY(note_read(pass, e, v->node, platform->link[v->at].from));
   } else {
-    const plim_space_node *node = &l->problem->node[v->node];
-    for (int32_t i = 0; i < node->n_preds; i++) PLIM_TRY(note_read(l, e, node->pred[i], to));
-    if (l->ran[v->node] == 0) l->ran[v->node] = e + 1;
+    const plim_space_node *node = &pass->problem->node[v->node];
+    for (int32_t i = 0; i < node->n_preds; i++) PLIM_TRY(note_read(pass, e, node->pred[i], to));
+    if (pass->ran[v->node] == 0) pass->ran[v->node] = e + 1;
   }
-  PLIM_TRY(fill(l, e, v->node, to));
-  return has_workspace(l, e) ? add_workspace(l) : PLIM_OK;
+  PLIM_TRY(fill(pass, e, v->node, to));
+  return has_workspace(pass, e) ? add_workspace(pass) : PLIM_OK;
 }
 
-static plim_status walk_events(list_lowering *l) {
-  for (int32_t e = 0; e < l->n_events; e++) {
-    l->filled[e] = -1;
-    l->first_read[e] = (int32_t)l->n_read;
-    if (l->n_read > INT32_MAX / 2) return plim_fail(l->ctx, PLIM_EOVERFLOW, "the plan has too many reads");
-    PLIM_TRY(walk_event(l, e));
+static plim_status walk_events(lower_pass *pass) {
+  for (int32_t e = 0; e < pass->n_events; e++) {
+    pass->filled[e] = -1;
+    pass->first_read[e] = (int32_t)pass->n_read;
+    if (pass->n_read > INT32_MAX / 2) return plim_fail(pass->ctx, PLIM_EOVERFLOW, "the plan has too many reads");
+    PLIM_TRY(walk_event(pass, e));
   }
-  l->first_read[l->n_events] = (int32_t)l->n_read;
+  pass->first_read[pass->n_events] = (int32_t)pass->n_read;
   return PLIM_OK;
 }
 
 /* ---- backward: what is needed ---- */
 
-static int is_needed(const list_lowering *l, int32_t e) {
-  if (l->filled[e] < 0) return 0;
-  return l->buffer[l->filled[e]].needed ||
-         (l->events->event[e].kind == PLIM_SPACE_RUN && l->ran[l->events->event[e].node] == e + 1);
+static int is_needed(const lower_pass *pass, int32_t e) {
+  if (pass->filled[e] < 0) return 0;
+  return pass->buffer[pass->filled[e]].needed ||
+         (pass->events->event[e].kind == PLIM_SPACE_RUN && pass->ran[pass->events->event[e].node] == e + 1);
 }
 
-static void mark_needed(list_lowering *l) {
-  for (int32_t e = (int32_t)l->n_events - 1; e >= 0; e--) {
-    if (!is_needed(l, e)) {
-      l->filled[e] = -1;
+static void mark_needed(lower_pass *pass) {
+  for (int32_t e = (int32_t)pass->n_events - 1; e >= 0; e--) {
+    if (!is_needed(pass, e)) {
+      pass->filled[e] = -1;
       continue;
     }
-    l->buffer[l->filled[e]].needed = 1;
-    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
-      open_buffer *b = &l->buffer[l->read[i]];
+    pass->buffer[pass->filled[e]].needed = 1;
+    for (int32_t i = pass->first_read[e]; i < pass->first_read[e + 1]; i++) {
+      open_buffer *b = &pass->buffer[pass->read[i]];
       b->needed = 1;
       if (b->last < e) b->last = e;
-      if (l->events->event[e].kind != PLIM_SPACE_RUN) b->copied = 1;
+      if (pass->events->event[e].kind != PLIM_SPACE_RUN) b->copied = 1;
     }
   }
 }
 
 /* ---- places ---- */
 
-static void name_queue(list_lowering *l, const char *from, const char *to, int32_t device) {
-  plim_space_queue *q = &l->queue[l->n_queues++];
+static void name_queue(lower_pass *pass, const char *from, const char *to, int32_t device) {
+  plim_space_queue *q = &pass->queue[pass->n_queues++];
   (void)snprintf(q->name, sizeof q->name, "%s%s%s", from, to[0] ? ">" : "", to);
   q->device = device;
 }
 
 /* A queue a device, and one a link, which links without duplex share with their opposite. */
-static void make_places(list_lowering *l, const int64_t *budget) {
-  const plim_platform *p = l->problem->platform;
+static void make_places(lower_pass *pass, const int64_t *budget) {
+  const plim_platform *p = pass->problem->platform;
   for (int32_t d = 0; d < p->n_devices; d++) {
-    memcpy(l->device[d].name, p->device[d].name, sizeof l->device[d].name);
-    l->device[d].space = p->device[d].space;
-    l->device[d].idle_watt = p->device[d].idle_watt;
-    name_queue(l, p->device[d].name, "", d);
+    memcpy(pass->device[d].name, p->device[d].name, sizeof pass->device[d].name);
+    pass->device[d].space = p->device[d].space;
+    pass->device[d].idle_watt = p->device[d].idle_watt;
+    name_queue(pass, p->device[d].name, "", d);
   }
   for (int32_t s = 0; s < p->n_spaces; s++) {
-    memcpy(l->space[s].name, p->space[s].name, sizeof l->space[s].name);
-    l->space[s].budget_bytes = budget[s];
+    memcpy(pass->space[s].name, p->space[s].name, sizeof pass->space[s].name);
+    pass->space[s].budget_bytes = budget[s];
   }
   for (int32_t k = 0; k < p->n_links; k++) {
     int32_t first = plim_platform_queue_link(p, k);
     if (first != k) {
-      l->link_queue[k] = l->link_queue[first];
+      pass->link_queue[k] = pass->link_queue[first];
       continue;
     }
-    l->link_queue[k] = l->n_queues;
-    name_queue(l, p->space[p->link[k].from].name, p->space[p->link[k].to].name, -1);
+    pass->link_queue[k] = pass->n_queues;
+    name_queue(pass, p->space[p->link[k].from].name, p->space[p->link[k].to].name, -1);
   }
 }
 
 /* ---- forward: commands ---- */
 
 /* The storages of the events [e, to) that fill buffers, ascending; their bytes. */
-static int64_t add_storages(list_lowering *l, int32_t e, int32_t to, plim_space_command *m) {
-  int32_t *storage = l->storage + l->n_storages;
+static int64_t add_storages(lower_pass *pass, int32_t e, int32_t to, plim_space_command *m) {
+  int32_t *storage = pass->storage + pass->n_storages;
   int64_t bytes = 0;
   m->storage = storage;
   for (; e < to; e++) {
-    const plim_space_node *node = &l->problem->node[l->events->event[e].node];
+    const plim_space_node *node = &pass->problem->node[pass->events->event[e].node];
     int32_t i = m->n_storages;
-    if (l->filled[e] < 0) continue;
+    if (pass->filled[e] < 0) continue;
     for (; i > 0 && storage[i - 1] > node->storage; i--) storage[i] = storage[i - 1];
     storage[i] = node->storage;
     m->n_storages++;
     bytes += node->bytes;
   }
-  l->n_storages += m->n_storages;
+  pass->n_storages += m->n_storages;
   return bytes;
 }
 
 /* Command c of the events [e, to), of which the first is needed. */
-static plim_status set_command(list_lowering *l, int32_t c, int32_t e, int32_t to) {
-  const plim_space_problem *p = l->problem;
-  const plim_space_event *v = &l->events->event[e];
-  plim_space_command *m = &l->command[c];
+static plim_status set_command(lower_pass *pass, int32_t c, int32_t e, int32_t to) {
+  const plim_space_problem *p = pass->problem;
+  const plim_space_event *v = &pass->events->event[e];
+  plim_space_command *m = &pass->command[c];
   if (v->kind == PLIM_SPACE_RUN) {
     *m = (plim_space_command){.kind = PLIM_SPACE_COMMAND_RUN, .op = v->node, .device = v->at, .queue = v->at};
     m->time_ns = plim_space_run_ns(p, v->node, v->at);
@@ -243,10 +246,10 @@ static plim_status set_command(list_lowering *l, int32_t c, int32_t e, int32_t t
     return PLIM_OK;
   }
   *m = (plim_space_command){.kind = PLIM_SPACE_COMMAND_COPY};
-  int64_t bytes = add_storages(l, e, to, m);
+  int64_t bytes = add_storages(pass, e, to, m);
   m->from = p->platform->link[v->at].from;
   m->to = p->platform->link[v->at].to;
-  m->queue = l->link_queue[v->at];
+  m->queue = pass->link_queue[v->at];
   m->time_ns = plim_space_copy_ns(p, v->node, v->at);
   m->joule = plim_space_copy_joule(p, v->node, v->at);
   return m->n_storages > 1 ? plim_space_joint_copy(p, v->at, bytes, &m->time_ns, &m->joule) : PLIM_OK;
@@ -268,187 +271,188 @@ static int by_event(const void *a, const void *b) {
 }
 
 /* Buffers that the events [e, to) read and fill are touched by command c. */
-static void touch(list_lowering *l, int32_t e, int32_t to, int32_t c) {
-  int32_t queue = l->command[c].queue;
+static void touch(lower_pass *pass, int32_t e, int32_t to, int32_t c) {
+  int32_t queue = pass->command[c].queue;
   for (; e < to; e++) {
-    if (l->filled[e] < 0) continue;
-    l->touched[(int64_t)l->filled[e] * l->n_queues + queue] = c + 1;
-    if (has_workspace(l, e)) l->touched[((int64_t)l->filled[e] + 1) * l->n_queues + queue] = c + 1;
-    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
-      l->touched[(int64_t)l->read[i] * l->n_queues + queue] = c + 1;
+    if (pass->filled[e] < 0) continue;
+    pass->touched[(int64_t)pass->filled[e] * pass->n_queues + queue] = c + 1;
+    if (has_workspace(pass, e)) pass->touched[((int64_t)pass->filled[e] + 1) * pass->n_queues + queue] = c + 1;
+    for (int32_t i = pass->first_read[e]; i < pass->first_read[e + 1]; i++) {
+      pass->touched[(int64_t)pass->read[i] * pass->n_queues + queue] = c + 1;
     }
   }
 }
 
 /* What the events [e, to) read must be filled. */
-static void need_fillers(list_lowering *l, int32_t e, int32_t to) {
+static void need_fillers(lower_pass *pass, int32_t e, int32_t to) {
   for (; e < to; e++) {
-    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1] && l->filled[e] >= 0; i++) {
-      int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
-      int32_t *need = &l->need[l->command[filler].queue];
+    for (int32_t i = pass->first_read[e]; i < pass->first_read[e + 1] && pass->filled[e] >= 0; i++) {
+      int32_t filler = pass->command_of[pass->buffer[pass->read[i]].filler];
+      int32_t *need = &pass->need[pass->command[filler].queue];
       if (filler + 1 > *need) *need = filler + 1;
     }
   }
 }
 
 /* One command for the events [e, to), of which the first is needed. */
-static plim_status emit_command(list_lowering *l, int32_t e, int32_t to, int32_t c) {
-  PLIM_TRY(set_command(l, c, e, to));
-  plim_space_command *m = &l->command[c];
-  int32_t space = l->buffer[l->filled[e]].space;
-  memcpy(l->need, l->released + (int64_t)space * l->n_queues, (size_t)l->n_queues * sizeof *l->need);
-  need_fillers(l, e, to);
-  plim_queue_waits_add(&l->waits, c, m->queue, l->need);
-  m->n_wait = l->waits.n_wait[c];
-  m->wait = plim_queue_waits_of(&l->waits, c);
-  touch(l, e, to, c);
+static plim_status emit_command(lower_pass *pass, int32_t e, int32_t to, int32_t c) {
+  PLIM_TRY(set_command(pass, c, e, to));
+  plim_space_command *m = &pass->command[c];
+  int32_t space = pass->buffer[pass->filled[e]].space;
+  memcpy(pass->need, pass->released + (int64_t)space * pass->n_queues, (size_t)pass->n_queues * sizeof *pass->need);
+  need_fillers(pass, e, to);
+  plim_queue_waits_add(&pass->waits, c, m->queue, pass->need);
+  m->n_wait = pass->waits.n_wait[c];
+  m->wait = plim_queue_waits_of(&pass->waits, c);
+  touch(pass, e, to, c);
   return PLIM_OK;
 }
 
 /* The event after e and those that join it. */
-static int32_t end_of_command(const list_lowering *l, int32_t e) {
-  for (e++; e < l->n_events && l->events->event[e].kind == PLIM_SPACE_JOIN;) e++;
+static int32_t end_of_command(const lower_pass *pass, int32_t e) {
+  for (e++; e < pass->n_events && pass->events->event[e].kind == PLIM_SPACE_JOIN;) e++;
   return e;
 }
 
 /* Commands in the order of the events; what ended before an event is released before it. */
-static plim_status emit_commands(list_lowering *l, const ended *end, int64_t n_end) {
+static plim_status emit_commands(lower_pass *pass, const ended *end, int64_t n_end) {
   int32_t c = 0;
   int64_t next = 0;
-  for (int32_t e = 0, to; e < l->n_events; e = to) {
-    to = end_of_command(l, e);
-    for (int32_t i = e; i < to; i++) l->command_of[i] = c;
+  for (int32_t e = 0, to; e < pass->n_events; e = to) {
+    to = end_of_command(pass, e);
+    for (int32_t i = e; i < to; i++) pass->command_of[i] = c;
     for (; next < n_end && end[next].event < e; next++) {
       int32_t b = end[next].buffer;
-      plim_marks_join(l->released + (int64_t)l->buffer[b].space * l->n_queues, l->touched + (int64_t)b * l->n_queues,
-                      l->n_queues);
+      plim_marks_join(pass->released + (int64_t)pass->buffer[b].space * pass->n_queues,
+                      pass->touched + (int64_t)b * pass->n_queues, pass->n_queues);
     }
-    while (e < to && l->filled[e] < 0) e++;
-    if (e < to) PLIM_TRY(emit_command(l, e, to, c++));
+    while (e < to && pass->filled[e] < 0) e++;
+    if (e < to) PLIM_TRY(emit_command(pass, e, to, c++));
   }
-  l->command_of[l->n_events] = c;
-  l->plan.n_commands = c;
+  pass->command_of[pass->n_events] = c;
+  pass->plan.n_commands = c;
   return PLIM_OK;
 }
 
-static plim_status emit_order(list_lowering *l) {
+static plim_status emit_order(lower_pass *pass) {
   ended *end = NULL;
   int64_t n = 0;
-  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *end, &end));
-  for (int32_t b = 0; b < l->n_buffers; b++) {
-    const open_buffer *v = &l->buffer[b];
-    if (l->filled[v->filler] == b - v->workspace) end[n++] = (ended){end_event(v), b};
+  PLIM_TRY(plim_allocate(pass->ctx, pass->n_buffers, sizeof *end, &end));
+  for (int32_t b = 0; b < pass->n_buffers; b++) {
+    const open_buffer *v = &pass->buffer[b];
+    if (pass->filled[v->filler] == b - v->workspace) end[n++] = (ended){end_event(v), b};
   }
   qsort(end, (size_t)n, sizeof *end, by_event);
-  plim_status status = emit_commands(l, end, n);
+  plim_status status = emit_commands(pass, end, n);
   for (int64_t i = 0; i < n && status == PLIM_OK; i++) {
-    const open_buffer *b = &l->buffer[end[i].buffer];
-    plim_space_buffer *row = &l->row[l->plan.n_buffers++];
-    const plim_space_node *node = &l->problem->node[b->node];
+    const open_buffer *b = &pass->buffer[end[i].buffer];
+    plim_space_buffer *row = &pass->row[pass->plan.n_buffers++];
+    const plim_space_node *node = &pass->problem->node[b->node];
     *row = (plim_space_buffer){.storage = b->workspace ? PLIM_WORKSPACE : node->storage, .space = b->space};
     row->bytes = b->workspace ? node->workspace : node->bytes;
-    row->begin = l->command_of[b->filler];
-    row->end = l->command_of[end[i].event + (end[i].event == b->last)];
-    if (row->end <= l->command_of[b->last]) row->end = l->command_of[b->last] + 1;
+    row->begin = pass->command_of[b->filler];
+    row->end = pass->command_of[end[i].event + (end[i].event == b->last)];
+    if (row->end <= pass->command_of[b->last]) row->end = pass->command_of[b->last] + 1;
   }
-  plim_release(l->ctx, end, l->n_buffers, sizeof *end);
+  plim_release(pass->ctx, end, pass->n_buffers, sizeof *end);
   return status;
 }
 
 /* ---- the plan ---- */
 
-static plim_status finish(list_lowering *l, const plim_space_plan *draft, int proved, plim_space_plan **out) {
-  plim_space_plan *p = &l->plan;
+static plim_status finish(lower_pass *pass, const plim_space_plan *draft, int proved, plim_space_plan **out) {
+  plim_space_plan *p = &pass->plan;
   plim_space_figures f = {.makespan_ns = 0};
   plim_status status;
-  p->n_devices = l->problem->platform->n_devices;
-  p->n_spaces = l->problem->platform->n_spaces;
-  p->n_queues = l->n_queues;
-  p->device = l->device;
-  p->space = l->space;
-  p->queue = l->queue;
-  p->command = l->command;
-  p->buffer = l->row;
-  PLIM_CHECK(plim_allocate(l->ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_CHECK(plim_allocate(l->ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_CHECK(plim_allocate(l->ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  p->n_devices = pass->problem->platform->n_devices;
+  p->n_spaces = pass->problem->platform->n_spaces;
+  p->n_queues = pass->n_queues;
+  p->device = pass->device;
+  p->space = pass->space;
+  p->queue = pass->queue;
+  p->command = pass->command;
+  p->buffer = pass->row;
+  PLIM_CHECK(plim_allocate(pass->ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_CHECK(plim_allocate(pass->ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_CHECK(plim_allocate(pass->ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
   PLIM_CHECK(plim_space_plan_simulate(p, &f));
   for (int32_t c = 0; c < p->n_commands; c++) {
-    l->command[c].begin_ns = f.begin_ns[c];
-    l->command[c].end_ns = f.end_ns[c];
+    pass->command[c].begin_ns = f.begin_ns[c];
+    pass->command[c].end_ns = f.end_ns[c];
   }
-  for (int32_t s = 0; s < p->n_spaces; s++) l->space[s].peak_bytes = f.peak_bytes[s];
+  for (int32_t s = 0; s < p->n_spaces; s++) pass->space[s].peak_bytes = f.peak_bytes[s];
   p->makespan_ns = f.makespan_ns;
   p->serial_ns = f.serial_ns;
   p->energy_joule = f.energy_joule;
   double value = plim_space_plan_value(p);
   p->proved = draft->bound >= value || (proved && draft->bound * (1 + 1e-6) >= value);
   p->bound = draft->bound < value && !p->proved ? draft->bound : value;
-  PLIM_CHECK(plim_space_plan_from_parts(l->ctx, p, out));
+  PLIM_CHECK(plim_space_plan_from_parts(pass->ctx, p, out));
 done:
-  plim_release(l->ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
-  plim_release(l->ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
-  plim_release(l->ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
+  plim_release(pass->ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
+  plim_release(pass->ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
+  plim_release(pass->ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
   return status;
 }
 
-static void lay_out_walk(list_lowering *l, plim_block *b) {
-  const plim_platform *p = l->problem->platform;
+static void lay_out_walk(lower_pass *pass, plim_block *b) {
+  const plim_platform *p = pass->problem->platform;
   int64_t queues = (int64_t)p->n_devices + p->n_links;
-  l->link_queue = plim_block_take(b, p->n_links, sizeof *l->link_queue);
-  l->open = plim_block_take(b, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open);
-  l->filled = plim_block_take(b, l->n_events, sizeof *l->filled);
-  l->first_read = plim_block_take(b, l->n_events + 1, sizeof *l->first_read);
-  l->ran = plim_block_take(b, l->problem->n, sizeof *l->ran);
-  l->command_of = plim_block_take(b, l->n_events + 1, sizeof *l->command_of);
-  l->device = plim_block_take(b, p->n_devices, sizeof *l->device);
-  l->space = plim_block_take(b, p->n_spaces, sizeof *l->space);
-  l->queue = plim_block_take(b, queues, sizeof *l->queue);
+  pass->link_queue = plim_block_take(b, p->n_links, sizeof *pass->link_queue);
+  pass->open = plim_block_take(b, (int64_t)p->n_spaces * pass->problem->n, sizeof *pass->open);
+  pass->filled = plim_block_take(b, pass->n_events, sizeof *pass->filled);
+  pass->first_read = plim_block_take(b, pass->n_events + 1, sizeof *pass->first_read);
+  pass->ran = plim_block_take(b, pass->problem->n, sizeof *pass->ran);
+  pass->command_of = plim_block_take(b, pass->n_events + 1, sizeof *pass->command_of);
+  pass->device = plim_block_take(b, p->n_devices, sizeof *pass->device);
+  pass->space = plim_block_take(b, p->n_spaces, sizeof *pass->space);
+  pass->queue = plim_block_take(b, queues, sizeof *pass->queue);
 }
 
-static void lay_out_commands(list_lowering *l, plim_block *b) {
-  l->command = plim_block_take(b, l->n_events, sizeof *l->command);
-  l->storage = plim_block_take(b, l->n_events, sizeof *l->storage);
-  l->row = plim_block_take(b, l->n_buffers, sizeof *l->row);
-  l->waits.n_queues = l->n_queues;
-  plim_queue_waits_lay_out(&l->waits, b, l->n_events);
-  l->touched = plim_block_take(b, l->n_buffers * l->n_queues, sizeof *l->touched);
-  l->released = plim_block_take(b, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released);
-  l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
+static void lay_out_commands(lower_pass *pass, plim_block *b) {
+  pass->command = plim_block_take(b, pass->n_events, sizeof *pass->command);
+  pass->storage = plim_block_take(b, pass->n_events, sizeof *pass->storage);
+  pass->row = plim_block_take(b, pass->n_buffers, sizeof *pass->row);
+  pass->waits.n_queues = pass->n_queues;
+  plim_queue_waits_lay_out(&pass->waits, b, pass->n_events);
+  pass->touched = plim_block_take(b, pass->n_buffers * pass->n_queues, sizeof *pass->touched);
+  pass->released =
+      plim_block_take(b, (int64_t)pass->problem->platform->n_spaces * pass->n_queues, sizeof *pass->released);
+  pass->need = plim_block_take(b, pass->n_queues, sizeof *pass->need);
 }
 
-static plim_status allocate_block(list_lowering *l, plim_block *block, void (*lay_out)(list_lowering *, plim_block *)) {
-  lay_out(l, block);
-  PLIM_TRY(plim_block_allocate(l->ctx, block));
-  lay_out(l, block);
+static plim_status allocate_block(lower_pass *pass, plim_block *block, void (*lay_out)(lower_pass *, plim_block *)) {
+  lay_out(pass, block);
+  PLIM_TRY(plim_block_allocate(pass->ctx, block));
+  lay_out(pass, block);
   return PLIM_OK;
 }
 
-static void free_all(list_lowering *l) {
-  plim_block_release(l->ctx, &l->of_walk);
-  plim_block_release(l->ctx, &l->of_commands);
-  plim_release(l->ctx, l->read, l->room_read, sizeof *l->read);
-  plim_release(l->ctx, l->buffer, l->room_buffers, sizeof *l->buffer);
+static void free_all(lower_pass *pass) {
+  plim_block_release(pass->ctx, &pass->of_walk);
+  plim_block_release(pass->ctx, &pass->of_commands);
+  plim_release(pass->ctx, pass->read, pass->room_read, sizeof *pass->read);
+  plim_release(pass->ctx, pass->buffer, pass->room_buffers, sizeof *pass->buffer);
 }
 
 plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
                              const plim_space_plan *draft, const int64_t *budget, int proved, plim_space_plan **out) {
-  list_lowering l = {.ctx = problem->ctx, .problem = problem, .events = events, .n_events = events->n, .plan = *draft};
+  lower_pass pass = {.ctx = problem->ctx, .problem = problem, .events = events, .n_events = events->n, .plan = *draft};
   plim_status status;
   PLIM_TRY(events->status);
-  if (events->n >= INT32_MAX) return plim_fail(l.ctx, PLIM_EOVERFLOW, "the sequence has too many events");
-  l.plan.ctx = l.ctx;
-  l.plan.n_buffers = 0;
-  l.plan.has_energy = problem->has_energy;
-  memcpy(l.plan.fingerprint, problem->graph->fingerprint, sizeof l.plan.fingerprint);
-  PLIM_CHECK(allocate_block(&l, &l.of_walk, lay_out_walk));
-  make_places(&l, budget);
-  PLIM_CHECK(walk_events(&l));
-  mark_needed(&l);
-  PLIM_CHECK(allocate_block(&l, &l.of_commands, lay_out_commands));
-  PLIM_CHECK(emit_order(&l));
-  PLIM_CHECK(finish(&l, draft, proved, out));
+  if (events->n >= INT32_MAX) return plim_fail(pass.ctx, PLIM_EOVERFLOW, "the sequence has too many events");
+  pass.plan.ctx = pass.ctx;
+  pass.plan.n_buffers = 0;
+  pass.plan.has_energy = problem->has_energy;
+  memcpy(pass.plan.fingerprint, problem->graph->fingerprint, sizeof pass.plan.fingerprint);
+  PLIM_CHECK(allocate_block(&pass, &pass.of_walk, lay_out_walk));
+  make_places(&pass, budget);
+  PLIM_CHECK(walk_events(&pass));
+  mark_needed(&pass);
+  PLIM_CHECK(allocate_block(&pass, &pass.of_commands, lay_out_commands));
+  PLIM_CHECK(emit_order(&pass));
+  PLIM_CHECK(finish(&pass, draft, proved, out));
 done:
-  free_all(&l);
+  free_all(&pass);
   return status;
 }

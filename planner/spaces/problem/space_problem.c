@@ -7,7 +7,7 @@
 
 #include "runtime/base/integers.h"
 
-static const double most_ns = 0x1p60;
+static const double max_ns = 0x1p60;
 
 static plim_status allocate_tables(plim_space_problem *p) {
   int64_t runs = (int64_t)p->n * p->platform->n_devices, copies = (int64_t)p->n * p->platform->n_links;
@@ -100,7 +100,7 @@ static plim_status make_nodes(plim_space_problem *p) {
 
 static plim_status round_ns(plim_context *ctx, double seconds, int64_t *out) {
   double ns = ceil(seconds * 1e9 - 1e-6);
-  if (!(ns < most_ns))
+  if (!(ns < max_ns))
     return plim_fail(ctx, PLIM_EDATA, "a time of %g s does not fit in 60 bits of nanoseconds", seconds);
   *out = ns > 0 ? (int64_t)ns : 0;
   return PLIM_OK;

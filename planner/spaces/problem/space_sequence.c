@@ -439,12 +439,12 @@ int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int
 int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes,
                              int64_t budget) {
   const int64_t *live = plim_space_live(s, space), *top = s->top + space * spans(s->room);
-  int64_t most = budget - bytes;
+  int64_t max_bytes = budget - bytes;
   if (budget == INT64_MAX) return 1;
   for (int32_t e = from; e < to; e++) {
-    if (e % PLIM_SPACE_SPAN == 0 && e + PLIM_SPACE_SPAN <= to && top[e / PLIM_SPACE_SPAN] <= most) {
+    if (e % PLIM_SPACE_SPAN == 0 && e + PLIM_SPACE_SPAN <= to && top[e / PLIM_SPACE_SPAN] <= max_bytes) {
       e += PLIM_SPACE_SPAN - 1;
-    } else if (live[e] > most) {
+    } else if (live[e] > max_bytes) {
       return 0;
     }
   }

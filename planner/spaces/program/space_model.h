@@ -93,8 +93,7 @@ static inline double plim_space_coefficient(double scaled) {
 
 /* ---- rows that classes share ---- */
 
-/* May copies take the link? Those between spaces where devices compute place, every other one pages. */
-int plim_space_link_places(const plim_space_model *model, int32_t link);
+/* May copies take the link? */
 int plim_space_link_taken(const plim_space_model *model, int32_t link);
 
 /* A run needs its inputs in its device's space: kept there, made there or arrived there. */

@@ -5,12 +5,12 @@
 
 static plim_status find_point(plim_context *ctx, plim_solver *solver, const plim_solve_options *effort,
                               plim_space_solved *out) {
-  const plim_space_model *m = out->model;
+  const plim_space_model *model = out->model;
   plim_solve_options scaled = *effort;
-  scaled.cutoff *= m->scale;
+  scaled.cutoff *= model->scale;
   out->solution = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
-  PLIM_TRY(plim_allocate(ctx, m->linear.n_columns, sizeof *out->point, &out->point));
-  if (effort->seconds >= 0) PLIM_TRY(plim_solver_solve(solver, &m->linear, &scaled, &out->solution, out->point));
+  PLIM_TRY(plim_allocate(ctx, model->linear.n_columns, sizeof *out->point, &out->point));
+  if (effort->seconds >= 0) PLIM_TRY(plim_solver_solve(solver, &model->linear, &scaled, &out->solution, out->point));
   if (!plim_context_cancelled(ctx) || out->solution.found) return PLIM_OK;
   return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 }

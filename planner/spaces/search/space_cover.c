@@ -46,7 +46,7 @@ typedef struct cover_pass {
 
 /* Is buffer `filler` there at event u, or can it stay until then? Within the gap of the buffer that goes, others may
  * stay in its place, as long as all of them are smaller. */
-static int stays(cover_pass *pass, int32_t filler, int32_t u) {
+static int can_stay(cover_pass *pass, int32_t filler, int32_t u) {
   const plim_space_sequence *s = pass->sequence;
   if (filler < 0 || filler == pass->going) return 0;
   if (s->last[filler] >= u) return 1;
@@ -73,14 +73,14 @@ static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_
       continue;
     }
     int32_t filler = plim_space_sequence_find(pass->sequence, node, platform->link[l].from, u);
-    if (filler >= 0 && stays(pass, filler, u)) best = l;
+    if (filler >= 0 && can_stay(pass, filler, u)) best = l;
   }
   return best;
 }
 
 /* Add the run of `node` before event u to the decision, with what it reads and is not there. Returns the cost, INFINITY
- * where it is above `most` or impossible. Runs that wait count as refills: they bound the depth of the calls. */
-static double refill(cover_pass *pass, int32_t node, int32_t u, double most) {
+ * where it is above max_cost or impossible. Runs that wait count as refills: they bound the depth of the calls. */
+static double refill(cover_pass *pass, int32_t node, int32_t u, double max_cost) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
   int repeats = node != pass->sequence->event[pass->going].node || !pass->runs_later;
@@ -89,21 +89,21 @@ static double refill(cover_pass *pass, int32_t node, int32_t u, double most) {
   if (device < 0 || pass->n_fill + pass->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
   double cost = plim_space_run_cost(pass->problem, pass->weights, node, device);
   pass->n_open++;
-  for (int32_t i = 0; i < v->n_preds && cost < most; i++) {
+  for (int32_t i = 0; i < v->n_preds && cost < max_cost; i++) {
     int32_t j = v->pred[i];
     if (pass->seen[j] == pass->mark) continue;
-    if (stays(pass, plim_space_sequence_find(pass->sequence, j, pass->space, u), u)) continue;
+    if (can_stay(pass, plim_space_sequence_find(pass->sequence, j, pass->space, u), u)) continue;
     int32_t link = find_reload(pass, j, pass->space, u);
     if (link >= 0 && pass->n_fill < PLIM_SPACE_REFILLS) {
       pass->seen[j] = pass->mark;
       cost += plim_space_copy_cost(pass->problem, pass->weights, j, link);
       pass->fill[pass->n_fill++] = (plim_space_event){PLIM_SPACE_COPY, j, link};
     } else {
-      cost += refill(pass, j, u, most - cost);
+      cost += refill(pass, j, u, max_cost - cost);
     }
   }
   pass->n_open--;
-  if (!(cost < most) || pass->n_fill >= PLIM_SPACE_REFILLS) return INFINITY;
+  if (!(cost < max_cost) || pass->n_fill >= PLIM_SPACE_REFILLS) return INFINITY;
   pass->fill[pass->n_fill++] = (plim_space_event){PLIM_SPACE_RUN, node, device};
   return cost;
 }
@@ -139,13 +139,13 @@ static double event_cost(const cover_pass *pass, const plim_space_event *event) 
 static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, double credit) {
   int32_t u = pass->next[filler];
   double score,
-      most = pass->best >= 0 ? pass->best * relieved * exp(pass->weights->noise / 2) + credit : credit + 1e-300;
+      max_cost = pass->best >= 0 ? pass->best * relieved * exp(pass->weights->noise / 2) + credit : credit + 1e-300;
   pass->runs_later =
       pass->sequence->event[filler].kind == PLIM_SPACE_RUN && pass->previous[filler] == filler && !pass->weights->stay;
   pass->mark++;
   pass->n_fill = pass->n_open = 0;
   pass->extended = 0;
-  double cost = refill(pass, pass->sequence->event[filler].node, u, most);
+  double cost = refill(pass, pass->sequence->event[filler].node, u, max_cost);
   if (isinf(cost)) return;
   double whole = (double)pass->problem->node[pass->sequence->event[filler].node].bytes;
   relieved *= (whole - (double)pass->extended) / whole;
@@ -192,7 +192,7 @@ static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credi
   int from_there = s->event[filler].kind == PLIM_SPACE_COPY && s->event[filler].at == back;
   if (!from_there) credit = 0;
   u = return_at(pass, u, plim_space_copy_ns(pass->problem, node, back));
-  if (stored < 0 || !stays(pass, stored, u)) {
+  if (stored < 0 || !can_stay(pass, stored, u)) {
     out_at = from = leave_at(pass, from, plim_space_copy_ns(pass->problem, node, l));
     cost += plim_space_copy_cost(pass->problem, pass->weights, node, l);
     if (!plim_space_sequence_fits(s, there, out_at, u, pass->problem->node[node].bytes, pass->rules->budget[there]))
@@ -335,7 +335,7 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
   PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
   for (int64_t i = 0;
-       s->valid && done == 0 && i < spaces_tuning.cover.steps_a_node * (int64_t)n + spaces_tuning.cover.steps_least;
+       s->valid && done == 0 && i < spaces_tuning.cover.steps_a_node * (int64_t)n + spaces_tuning.cover.steps_more;
        i++) {
     if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
     PLIM_CHECK(cover_once(&pass, &done));

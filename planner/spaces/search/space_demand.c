@@ -85,10 +85,6 @@ static void leave_everywhere(demand_pass *pass, int32_t node) {
 
 /* ---- eviction ---- */
 
-static int takes(const demand_pass *pass, int32_t node, int32_t link) {
-  return pass->rules->link_taken[link] && plim_space_copy_ns(pass->problem, node, link) >= 0;
-}
-
 static int has_bytes(const demand_pass *pass, int32_t space, int64_t bytes) {
   return pass->rules->budget[space] == INT64_MAX || pass->used[space] + bytes <= pass->rules->budget[space];
 }
@@ -100,11 +96,13 @@ static double reload_cost(const demand_pass *pass, int32_t space, int32_t node, 
   *out = -1;
   for (int32_t l = 0; l < platform->n_links; l++) {
     int32_t there = platform->link[l].from, away = -1;
-    if (platform->link[l].to != space || !takes(pass, node, l)) continue;
+    if (platform->link[l].to != space || !plim_space_copy_allowed(pass->problem, pass->rules, node, l)) continue;
     double cost = plim_space_copy_cost(pass->problem, pass->weights, node, l);
     if (!is_there(pass, there, node)) {
       away = plim_platform_find_link(platform, space, there);
-      if (away < 0 || !takes(pass, node, away) || !has_bytes(pass, there, pass->problem->node[node].bytes)) continue;
+      if (away < 0 || !plim_space_copy_allowed(pass->problem, pass->rules, node, away) ||
+          !has_bytes(pass, there, pass->problem->node[node].bytes))
+        continue;
       cost += plim_space_copy_cost(pass->problem, pass->weights, node, away);
     }
     if (cost >= best) continue;
@@ -208,7 +206,8 @@ static plim_status bring(demand_pass *pass, int32_t node, int32_t space, int32_t
   const plim_platform *platform = pass->problem->platform;
   int32_t best = -1, device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
   for (int32_t l = 0; l < platform->n_links; l++) {
-    if (platform->link[l].to != space || !takes(pass, node, l) || !is_there(pass, platform->link[l].from, node))
+    if (platform->link[l].to != space || !plim_space_copy_allowed(pass->problem, pass->rules, node, l) ||
+        !is_there(pass, platform->link[l].from, node))
       continue;
     if (best < 0 || plim_space_copy_cost(pass->problem, pass->weights, node, l) <
                         plim_space_copy_cost(pass->problem, pass->weights, node, best))

@@ -20,33 +20,33 @@ typedef struct repair_pass {
   int32_t n_busy;
 } repair_pass;
 
-static uint8_t *open_of(const repair_pass *r, int32_t space, int32_t node) {
-  return &r->open[(int64_t)space * r->problem->n + node];
+static uint8_t *open_of(const repair_pass *pass, int32_t space, int32_t node) {
+  return &pass->open[(int64_t)space * pass->problem->n + node];
 }
 
-static int can_run(const repair_pass *r, int32_t node, int32_t space) {
-  const plim_space_node *v = &r->problem->node[node];
-  if (plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space) < 0) return 0;
+static int can_run(const repair_pass *pass, int32_t node, int32_t space) {
+  const plim_space_node *v = &pass->problem->node[node];
+  if (plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space) < 0) return 0;
   for (int32_t i = 0; i < v->n_preds; i++) {
-    if (!*open_of(r, space, v->pred[i])) return 0;
+    if (!*open_of(pass, space, v->pred[i])) return 0;
   }
   return 1;
 }
 
-static void do_copy(repair_pass *r, int32_t node, int32_t link) {
-  plim_space_events_add(&r->to, PLIM_SPACE_COPY, node, link);
-  *open_of(r, r->problem->platform->link[link].to, node) = 1;
+static void do_copy(repair_pass *pass, int32_t node, int32_t link) {
+  plim_space_events_add(&pass->to, PLIM_SPACE_COPY, node, link);
+  *open_of(pass, pass->problem->platform->link[link].to, node) = 1;
 }
 
 /* One copy, a run where all inputs are, or two copies: the cheapest. */
-static int fetch_directly(repair_pass *r, int32_t node, int32_t space) {
-  const plim_platform *platform = r->problem->platform;
+static int fetch_directly(repair_pass *pass, int32_t node, int32_t space) {
+  const plim_platform *platform = pass->problem->platform;
   int32_t first = -1, second = -1, device = -1;
   double best = INFINITY;
   for (int32_t l = 0; l < platform->n_links; l++) {
-    if (platform->link[l].to != space || !plim_space_copy_allowed(r->problem, r->rules, node, l)) continue;
-    double cost = plim_space_copy_cost(r->problem, r->weights, node, l);
-    if (*open_of(r, platform->link[l].from, node)) {
+    if (platform->link[l].to != space || !plim_space_copy_allowed(pass->problem, pass->rules, node, l)) continue;
+    double cost = plim_space_copy_cost(pass->problem, pass->weights, node, l);
+    if (*open_of(pass, platform->link[l].from, node)) {
       if (cost >= best) continue;
       best = cost;
       first = l;
@@ -54,60 +54,61 @@ static int fetch_directly(repair_pass *r, int32_t node, int32_t space) {
       continue;
     }
     for (int32_t k = 0; k < platform->n_links; k++) {
-      if (platform->link[k].to != platform->link[l].from || !plim_space_copy_allowed(r->problem, r->rules, node, k))
+      if (platform->link[k].to != platform->link[l].from ||
+          !plim_space_copy_allowed(pass->problem, pass->rules, node, k))
         continue;
-      double both = cost + plim_space_copy_cost(r->problem, r->weights, node, k);
-      if (!*open_of(r, platform->link[k].from, node) || both >= best) continue;
+      double both = cost + plim_space_copy_cost(pass->problem, pass->weights, node, k);
+      if (!*open_of(pass, platform->link[k].from, node) || both >= best) continue;
       best = both;
       first = k;
       second = l;
     }
   }
-  if (r->rules->recompute && !r->problem->node[node].once && can_run(r, node, space)) {
-    device = plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space);
-    if (plim_space_run_cost(r->problem, r->weights, node, device) >= best) device = -1;
+  if (pass->rules->recompute && !pass->problem->node[node].once && can_run(pass, node, space)) {
+    device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
+    if (plim_space_run_cost(pass->problem, pass->weights, node, device) >= best) device = -1;
   }
   if (device >= 0) {
-    plim_space_events_add(&r->to, PLIM_SPACE_RUN, node, device);
-    *open_of(r, space, node) = 1;
+    plim_space_events_add(&pass->to, PLIM_SPACE_RUN, node, device);
+    *open_of(pass, space, node) = 1;
     return 1;
   }
-  if (first >= 0) do_copy(r, node, first);
-  if (second >= 0) do_copy(r, node, second);
+  if (first >= 0) do_copy(pass, node, first);
+  if (second >= 0) do_copy(pass, node, second);
   return first >= 0;
 }
 
 /* Bring node to the space; the inputs of a run first. spaces_tuning.cover.fetches bounds the depth of the calls. */
-static int fetch(repair_pass *r, int32_t node, int32_t space) {
-  const plim_space_node *v = &r->problem->node[node];
-  if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
-  int32_t device = plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space);
-  if (device < 0 || !r->rules->recompute || v->once || r->busy[node]) return 0;
-  if (r->n_busy == spaces_tuning.cover.fetches) return 0;
-  r->n_busy++;
-  r->busy[node] = 1;
+static int fetch(repair_pass *pass, int32_t node, int32_t space) {
+  const plim_space_node *v = &pass->problem->node[node];
+  if (*open_of(pass, space, node) || fetch_directly(pass, node, space)) return 1;
+  int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
+  if (device < 0 || !pass->rules->recompute || v->once || pass->busy[node]) return 0;
+  if (pass->n_busy == spaces_tuning.cover.fetches) return 0;
+  pass->n_busy++;
+  pass->busy[node] = 1;
   int done = 1;
-  for (int32_t i = 0; i < v->n_preds && done; i++) done = fetch(r, v->pred[i], space);
-  r->busy[node] = 0;
-  r->n_busy--;
+  for (int32_t i = 0; i < v->n_preds && done; i++) done = fetch(pass, v->pred[i], space);
+  pass->busy[node] = 0;
+  pass->n_busy--;
   if (!done) return 0;
-  plim_space_events_add(&r->to, PLIM_SPACE_RUN, node, device);
-  *open_of(r, space, node) = 1;
+  plim_space_events_add(&pass->to, PLIM_SPACE_RUN, node, device);
+  *open_of(pass, space, node) = 1;
   return 1;
 }
 
-static int repair_event(repair_pass *r, const plim_space_event *event) {
-  int32_t space = plim_space_event_space(r->problem, event);
-  const plim_space_node *v = &r->problem->node[event->node];
+static int repair_event(repair_pass *pass, const plim_space_event *event) {
+  int32_t space = plim_space_event_space(pass->problem, event);
+  const plim_space_node *v = &pass->problem->node[event->node];
   if (event->kind == PLIM_SPACE_COPY) {
-    if (!*open_of(r, r->problem->platform->link[event->at].from, event->node)) return 1;
+    if (!*open_of(pass, pass->problem->platform->link[event->at].from, event->node)) return 1;
   } else {
     for (int32_t i = 0; i < v->n_preds; i++) {
-      if (!fetch(r, v->pred[i], space)) return 0;
+      if (!fetch(pass, v->pred[i], space)) return 0;
     }
   }
-  plim_space_events_add(&r->to, event->kind, event->node, event->at);
-  *open_of(r, space, event->node) = 1;
+  plim_space_events_add(&pass->to, event->kind, event->node, event->at);
+  *open_of(pass, space, event->node) = 1;
   return 1;
 }
 
@@ -115,24 +116,24 @@ plim_status plim_space_repair(plim_space_sequence *s, const plim_space_rules *ru
                               int32_t *legal) {
   const plim_space_problem *p = s->problem;
   int64_t cells = (int64_t)p->platform->n_spaces * p->n;
-  repair_pass r = {.problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
+  repair_pass pass = {.problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
   plim_status status;
   *legal = 1;
-  PLIM_CHECK(plim_allocate(p->ctx, cells, sizeof *r.open, &r.open));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *r.busy, &r.busy));
-  for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_event(&r, &s->event[e]);
-  PLIM_CHECK(r.to.status);
+  PLIM_CHECK(plim_allocate(p->ctx, cells, sizeof *pass.open, &pass.open));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *pass.busy, &pass.busy));
+  for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_event(&pass, &s->event[e]);
+  PLIM_CHECK(pass.to.status);
   if (*legal) {
-    PLIM_CHECK(plim_space_sequence_reserve(s, r.to.n));
-    memcpy(s->event, r.to.event, (size_t)r.to.n * sizeof *s->event);
-    s->n = (int32_t)r.to.n;
+    PLIM_CHECK(plim_space_sequence_reserve(s, pass.to.n));
+    memcpy(s->event, pass.to.event, (size_t)pass.to.n * sizeof *s->event);
+    s->n = (int32_t)pass.to.n;
     PLIM_CHECK(plim_space_sequence_analyse(s));
     *legal = s->valid;
   }
 done:
-  plim_space_events_free(&r.to);
-  plim_release(p->ctx, r.open, cells, sizeof *r.open);
-  plim_release(p->ctx, r.busy, p->n, sizeof *r.busy);
+  plim_space_events_free(&pass.to);
+  plim_release(p->ctx, pass.open, cells, sizeof *pass.open);
+  plim_release(p->ctx, pass.busy, p->n, sizeof *pass.busy);
   return status;
 }
 

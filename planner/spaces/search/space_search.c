@@ -14,8 +14,8 @@ static void take_out(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
   int32_t half = s->n / 2 < spaces_tuning.move.out_width ? s->n / 2 : spaces_tuning.move.out_width;
   int32_t width = 1 + plim_random_below(&search->random, s->n < spaces_tuning.move.out_whole ? s->n : half);
-  int32_t from = plim_random_below(&search->random, s->n), least = spaces_tuning.move.out_percent;
-  int32_t percent = least + plim_random_below(&search->random, 101 - least);
+  int32_t from = plim_random_below(&search->random, s->n), min_percent = spaces_tuning.move.out_percent;
+  int32_t percent = min_percent + plim_random_below(&search->random, 101 - min_percent);
   memset(search->marked, 0, (size_t)search->problem->n);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->event[e];
@@ -35,10 +35,10 @@ static void change_devices(plim_space_search_state *search) {
   int32_t n = search->problem->n, devices = search->rules.devices, first = plim_random_below(&search->random, n);
   int32_t to = plim_random_below(&search->random, devices),
           turn = plim_random_percent(&search->random, spaces_tuning.move.turn_percent);
-  int32_t most = n < spaces_tuning.move.devices_width ? n : spaces_tuning.move.devices_width;
+  int32_t max_width = n < spaces_tuning.move.devices_width ? n : spaces_tuning.move.devices_width;
   int32_t width = plim_random_percent(&search->random, spaces_tuning.move.one_percent)
                       ? 1
-                      : 1 + plim_random_below(&search->random, most);
+                      : 1 + plim_random_below(&search->random, max_width);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->event[e];
     if (v->node < first || v->node >= first + width) continue;
@@ -54,18 +54,18 @@ static void change_devices(plim_space_search_state *search) {
 static void move_run(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
   const plim_space_sequence *now = &search->now;
-  int32_t e = plim_random_below(&search->random, s->n), to = e, most = s->n;
+  int32_t e = plim_random_below(&search->random, s->n), to = e, end = s->n;
   const plim_space_event v = s->event[e];
   for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
     if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
   }
   if (plim_random_percent(&search->random, spaces_tuning.move.later_percent)) {
-    for (int32_t u = e + 1; u < most; u++) {
+    for (int32_t u = e + 1; u < end; u++) {
       for (int32_t i = now->first_read[u]; i < now->first_read[u + 1]; i++) {
-        if (now->read[i] == e) most = u;
+        if (now->read[i] == e) end = u;
       }
     }
-    to = e + plim_random_below(&search->random, most - e);
+    to = e + plim_random_below(&search->random, end - e);
     memmove(s->event + e, s->event + e + 1, (size_t)(to - e) * sizeof v);
   } else {
     to = to == e ? plim_random_below(&search->random, e + 1) : to + 1 + plim_random_below(&search->random, e - to);
@@ -118,9 +118,9 @@ static plim_status begin_anew(plim_space_search_state *search) {
 static plim_space_worth worst_taken(plim_space_search_state *search, int64_t round) {
   double share = spaces_tuning.search.slack * plim_random_unit(&search->random) *
                  (1 - (double)round / (double)search->options->rounds);
-  plim_space_worth most = search->now_worth;
-  most.value += share * fmax(0, most.value - fmax(0, search->options->bound));
-  return most;
+  plim_space_worth worst = search->now_worth;
+  worst.value += share * fmax(0, worst.value - fmax(0, search->options->bound));
+  return worst;
 }
 
 /* The weight of time where a deadline is set. */
@@ -140,14 +140,14 @@ static plim_status search_rounds(plim_space_search_state *search) {
     plim_space_worth found;
     if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) break;
     search->progress.done = round;
-    const plim_space_worth most = worst_taken(search, round);
+    const plim_space_worth worst = worst_taken(search, round);
     search->haste = draw_haste(search);
     PLIM_TRY(change(search, &fits));
     if (!fits) continue;
-    PLIM_TRY(plim_space_weigh(search, &search->next, &most, &found));
+    PLIM_TRY(plim_space_weigh(search, &search->next, &worst, &found));
     stale = plim_space_worth_is_better(found, search->best_worth) ? 0 : stale + 1;
     PLIM_TRY(plim_space_keep_best(search, &search->next, found));
-    if (plim_space_worth_is_better(found, most)) {
+    if (plim_space_worth_is_better(found, worst)) {
       search->now_worth = found;
       swap_sequences(search);
     }

@@ -147,11 +147,11 @@ int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b);
 int plim_space_is_sum(const plim_space_search_state *search);
 
 /* Find the worth of the plan of a sequence.
- *   most  in   NULL: none. Where the worth cannot be better than *most, a lower bound of it will do
- *   out   out  the worth, or that bound
+ *   worst  in   NULL: none. Where the worth cannot be better than *worst, a lower bound of it will do
+ *   out    out  the worth, or that bound
  * O(sequence), and of its simulation where the worth is no sum. */
 PLIM_MUST_USE plim_status plim_space_weigh(plim_space_search_state *search, const plim_space_sequence *s,
-                                           const plim_space_worth *most, plim_space_worth *out);
+                                           const plim_space_worth *worst, plim_space_worth *out);
 
 /* Keep the sequence that was weighed last, if it is the best. */
 PLIM_MUST_USE plim_status plim_space_keep_best(plim_space_search_state *search, const plim_space_sequence *s,

@@ -144,7 +144,7 @@ static plim_status try_demand(plim_space_search_state *search, double copies, in
 /* In time that grows little faster than the graph. First copies cost next to nothing, as recomputes may need others;
  * then more and more, as long as there are plans. */
 plim_status plim_space_try_on_demand(plim_space_search_state *search) {
-  double copies = spaces_tuning.search.least_copies;
+  double copies = spaces_tuning.search.copies_first;
   int32_t missed = 0, fits;
   const int32_t recompute = search->rules.recompute;
   plim_space_choose_order(search, 0);
@@ -154,8 +154,8 @@ plim_status plim_space_try_on_demand(plim_space_search_state *search) {
   PLIM_TRY(try_demand(search, 1e-12, &fits));
   search->rules.recompute = recompute;
   if (recompute && search->pages) PLIM_TRY(try_demand(search, 1e-12, &fits));
-  for (; copies <= spaces_tuning.search.most_copies && missed < 2 && !plim_space_is_done(search);
-       copies *= spaces_tuning.search.more_copies) {
+  for (; copies <= spaces_tuning.search.copies_last && missed < 2 && !plim_space_is_done(search);
+       copies *= spaces_tuning.search.copies_factor) {
     if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     PLIM_TRY(try_demand(search, copies, &fits));
     missed = fits ? 0 : missed + 1;

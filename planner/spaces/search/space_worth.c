@@ -139,15 +139,15 @@ static plim_space_worth least_worth(const plim_space_search_state *search, const
   return least;
 }
 
-/* *out: the worth of the sequence's plan, or where that cannot be below `most`, what it is not below. */
+/* *out: the worth of the sequence's plan, or where that cannot be below `worst`, what it is not below. */
 plim_status plim_space_weigh(plim_space_search_state *search, const plim_space_sequence *s,
-                             const plim_space_worth *most, plim_space_worth *out) {
+                             const plim_space_worth *worst, plim_space_worth *out) {
   plim_space_totals totals;
   int32_t exact;
   const sums sum = add_up(search, s);
   *out = least_worth(search, &sum, &exact);
   search->events.n = 0;
-  if (exact || (most && !plim_space_worth_is_better(*out, *most))) return PLIM_OK;
+  if (exact || (worst && !plim_space_worth_is_better(*out, *worst))) return PLIM_OK;
   PLIM_TRY(arrange(search, s, &totals));
   out->value = value_of(search, &totals) + (search->options->objective == PLIM_OBJECTIVE_TIME ? sum.delay_ns : 0);
   if (!search->options->deadline_on_runs) out->late = lateness(search, (double)totals.makespan_ns);
