@@ -109,6 +109,10 @@ typedef struct plim_front_file {
 PLIM_MUST_USE plim_status plim_front_open(const char *folder, const char *key, plim_front_file *file,
                                           plim_front *front);
 
+/* The hash of a text that says what a file is for. The text is freed.
+ *   hash  [PLIM_SHA256_HEX_BYTES]  out */
+PLIM_MUST_USE plim_status plim_front_hash(plim_text *text, char *hash);
+
 /* Write the plan front if it was changed, else only say that the file was used. A file that cannot be written is one
  * that the next run does not find: fails for lack of memory only. */
 PLIM_MUST_USE plim_status plim_front_save(const plim_front_file *file, const plim_front *front);

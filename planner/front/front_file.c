@@ -197,6 +197,13 @@ plim_status plim_front_open(const char *folder, const char *key, plim_front_file
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 
+plim_status plim_front_hash(plim_text *text, char *hash) {
+  const plim_status status = text->status;
+  if (status == PLIM_OK) plim_sha256_hex(text->chars, (size_t)text->length, hash);
+  plim_text_free(text);
+  return status;
+}
+
 plim_status plim_front_save(const plim_front_file *file, const plim_front *front) {
   if (!file->path[0]) return PLIM_OK;
   if (!front->is_changed) {

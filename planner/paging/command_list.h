@@ -6,10 +6,8 @@
 
 /* ==== spaces and queues (queue_spaces.c) ==== */
 
-/* The spaces of a plan with copies: budgets, queues, links, and what no plan over them is faster than. */
-
-/* Spaces, those that compute, and what a copy takes. Space 0 is the arena. Those that compute come before the others.
- */
+/* The spaces of a plan with copies: budgets, queues and links. Space 0 is the arena. Those that compute come before the
+ * others. */
 typedef struct plim_queue_spaces {
   int32_t n;
   int32_t computes[PLIM_PLAN_SPACES];
@@ -34,8 +32,6 @@ PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_p
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 
 /* ==== commands (command_list.c, command_sort.c, command_waits.c) ==== */
-
-/* Commands on queues, and the way from them to a plan. */
 
 /* A list of commands on queues, as planners of copies make it, and the way from there to a plan.
  *
@@ -122,9 +118,8 @@ PLIM_MUST_USE plim_status plim_command_list_plan(const plim_command_list *list, 
 
 /* ==== lowering (lowering.c) ==== */
 
-/* Lowering: the last part of the way from a command list to a plan. */
+/* The last part of the way from a command list to a plan. */
 
-/* How a list becomes a plan. */
 typedef struct plim_lowering {
   const plim_paging *paging; /* what a better plan is */
   const plim_queue_spaces *spaces;

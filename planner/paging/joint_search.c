@@ -1,8 +1,6 @@
 /* The search of planner/spaces on a training step. It counts bytes on the safe side, and no addresses. So the best plan
  * that is known says how many bytes of the problem fit into the budget: as many as it has there itself. The search gets
  * these bytes, and fewer where the plan of what it found does not pack. */
-#include <string.h>
-
 #include "planner/paging/command_list.h"
 #include "planner/paging/joint_problem.h"
 #include "planner/paging/paging.h"
@@ -33,10 +31,7 @@ static plim_status find_peaks(const joint_search *search, const plim_space_event
   plim_space_sequence s = {.problem = NULL};
   plim_status status;
   PLIM_CHECK(plim_space_sequence_init(&s, search->joint->problem));
-  PLIM_CHECK(plim_space_sequence_reserve(&s, events->n));
-  s.n = (int32_t)events->n;
-  memcpy(s.event, events->event, (size_t)events->n * sizeof *s.event);
-  PLIM_CHECK(plim_space_sequence_analyse(&s));
+  PLIM_CHECK(plim_space_sequence_take(&s, events));
   *valid = s.valid;
   for (int32_t space = 0; space < search->spaces.n; space++) {
     peak[space] = 0;

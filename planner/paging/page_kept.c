@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/front/front.h"
 #include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
 #include "planner_hash.h"
@@ -38,13 +39,6 @@ typedef struct kept_plans {
 
 /* ---- which file ---- */
 
-static plim_status end_hash(plim_text *text, char *hash) {
-  plim_status status = text->status;
-  if (status == PLIM_OK) plim_sha256_hex(text->chars, (size_t)text->length, hash);
-  plim_text_free(text);
-  return status;
-}
-
 static void write_structure(plim_text *t, const kept_plans *kept) {
   const plim_plan_options *o = kept->options;
   const plim_paging *paging = o->paging;
@@ -69,9 +63,9 @@ static plim_status find_names(kept_plans *kept) {
   const char *folder = kept->options->front_folder;
   plim_text of_structure = {.ctx = kept->ctx}, of_rates = {.ctx = kept->ctx};
   write_structure(&of_structure, kept);
-  PLIM_TRY(end_hash(&of_structure, structure));
+  PLIM_TRY(plim_front_hash(&of_structure, structure));
   write_rates(&of_rates, kept->options->paging);
-  PLIM_TRY(end_hash(&of_rates, rates));
+  PLIM_TRY(plim_front_hash(&of_rates, rates));
   (void)snprintf(kept->prefix, sizeof kept->prefix, "paged-%.*s-", (int)HASH, structure);
   (void)snprintf(name, sizeof name, "%s%.*s.json", kept->prefix, (int)HASH, rates);
   plim_cache_path(folder[0] ? folder : NULL, name, kept->path);

@@ -51,8 +51,6 @@ PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const pl
 
 /* ==== search (queue_search.c) ==== */
 
-/* Devices and copies for the runs of a plan of one arena. */
-
 /* Search for the fastest checked plan that has the runs of `base`, with its recomputes and variants. `base` is a plan
  * of one arena of any size.
  *   options  in      budget_bytes, seed, iterations and paging are read

@@ -3,6 +3,7 @@
  * everything that was asked for. The figures in a file are for the rates of the call that wrote it, so the reader
  * lowers the commands again for its own rates. So a later call for no fewer bytes and no slower links has a plan that
  * is as good. */
+#include "planner/front/front.h"
 #include "planner/spaces/space_request.h"
 
 #include <stdio.h>
@@ -44,22 +45,15 @@ static void write_question(plim_text *t, const plim_platform *p, const plim_spac
   }
 }
 
-static plim_status end_hash(plim_text *text, char *hash) {
-  plim_status status = text->status;
-  if (status == PLIM_OK) plim_sha256_hex(text->chars, (size_t)text->length, hash);
-  plim_text_free(text);
-  return status;
-}
-
 /* prefix [PREFIX_BYTES] */
 static plim_status find_names(const plim_graph *graph, const plim_platform *platform, const plim_space_options *o,
                               char *prefix, char *path) {
   char structure[PLIM_SHA256_HEX_BYTES], question[PLIM_SHA256_HEX_BYTES], name[2 * PREFIX_BYTES];
   plim_text of_structure = {.ctx = graph->ctx}, of_question = {.ctx = graph->ctx};
   write_structure(&of_structure, graph, platform);
-  PLIM_TRY(end_hash(&of_structure, structure));
+  PLIM_TRY(plim_front_hash(&of_structure, structure));
   write_question(&of_question, platform, o);
-  PLIM_TRY(end_hash(&of_question, question));
+  PLIM_TRY(plim_front_hash(&of_question, question));
   (void)snprintf(prefix, PREFIX_BYTES, "spaces-%.*s-", (int)HASH, structure);
   (void)snprintf(name, sizeof name, "%s%.*s.json", prefix, (int)HASH, question);
   plim_cache_path(o->front_folder[0] ? o->front_folder : NULL, name, path);

@@ -4,12 +4,8 @@
 #include "planner/spaces/space_request.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "planner/spaces/program/space_model.h"
-
-enum { WORDS = 1024 };
 
 typedef struct refuse_pass {
   const plim_space_request *request;
@@ -80,44 +76,37 @@ static plim_status least_factor(const refuse_pass *pass, int32_t space, double *
   return PLIM_OK;
 }
 
-static void append(char words[WORDS], const char *text) {
-  size_t used = strlen(words);
-  (void)snprintf(words + used, WORDS - used, "%s", text);
-}
-
 /* The budget that a factor of it comes to: whole multiples of the unit of all sizes. */
 static int64_t scaled_bytes(const plim_space_problem *p, int64_t budget, double factor) {
   double units = ceil((double)budget * factor / (double)p->bytes_unit - 1e-6);
   return units < 0x1p61 / (double)p->bytes_unit ? (int64_t)units * p->bytes_unit : INT64_MAX;
 }
 
-static void tell_alone(const plim_space_problem *p, int32_t space, int64_t budget, double factor, int loose,
-                       char words[WORDS]) {
-  char text[160];
+static void tell_alone(const refuse_pass *pass, int32_t space, double factor, plim_text *words) {
+  const plim_space_problem *p = pass->request->problem;
   const char *name = p->platform->space[space].name;
   if (isnan(factor)) {
-    (void)snprintf(text, sizeof text, "; the smallest %s with the others as given was not found in time", name);
+    plim_text_format(words, "; the smallest %s with the others as given was not found in time", name);
   } else if (isinf(factor)) {
-    (void)snprintf(text, sizeof text, "; with the others as given no size of %s has a plan", name);
+    plim_text_format(words, "; with the others as given no size of %s has a plan", name);
   } else {
-    (void)snprintf(text, sizeof text, "; with the others as given %s needs %s%lld bytes", name,
-                   loose ? "at least " : "", (long long)scaled_bytes(p, budget, factor));
+    plim_text_format(words, "; with the others as given %s needs %s%lld bytes", name,
+                     is_loose(&pass->request->model) ? "at least " : "",
+                     (long long)scaled_bytes(p, pass->request->budget[space], factor));
   }
-  append(words, text);
 }
 
-static void tell_common(double factor, int loose, char words[WORDS]) {
-  char text[160], digits[PLIM_SPACE_FACTOR_BYTES];
+static void tell_common(const refuse_pass *pass, double factor, plim_text *words) {
+  const int loose = is_loose(&pass->request->model);
+  char digits[PLIM_SPACE_FACTOR_BYTES];
   if (isnan(factor)) {
-    (void)snprintf(text, sizeof text, "the smallest factor on them that has a plan was not found in time");
+    plim_text_add(words, "the smallest factor on them that has a plan was not found in time");
   } else if (isinf(factor)) {
-    (void)snprintf(text, sizeof text, "no larger budgets have one: the deadline or the switches leave none");
+    plim_text_add(words, "no larger budgets have one: the deadline or the switches leave none");
   } else {
-    (void)snprintf(text, sizeof text,
-                   loose ? "all of them times less than %s have none" : "all of them times %s have one",
-                   plim_space_factor_text(factor, !loose, digits));
+    plim_text_format(words, loose ? "all of them times less than %s have none" : "all of them times %s have one",
+                     plim_space_factor_text(factor, !loose, digits));
   }
-  append(words, text);
 }
 
 /* By class. That of poet counts what the deadline bounds, stages end later than the plan may, and rows of the makespan
@@ -125,68 +114,57 @@ static void tell_common(double factor, int loose, char words[WORDS]) {
 static const char *const deadline_words[] = {"the earliest deadline that has a plan is %.0f%s",
                                              "no deadline before %.0f%s has a plan",
                                              "the earliest deadline of its program is %.0f%s"};
-static const plim_space_plan_class plan_classes[] = {PLIM_SPACE_PLAN_POET, PLIM_SPACE_PLAN_PLACED,
-                                                     PLIM_SPACE_PLAN_FLUID};
 
 /* The earliest deadline with a plan in these budgets. */
-static plim_status tell_deadline(const refuse_pass *pass, char words[WORDS]) {
+static plim_status tell_deadline(const refuse_pass *pass, plim_text *words) {
   const plim_space_problem *problem = pass->request->problem;
   const plim_solve_options effort = plim_space_effort(pass->request);
   plim_space_model_options asked = pass->request->model;
   plim_space_solved solved;
-  char text[128];
   asked.deadline_ns = INT64_MAX;
   asked.objective = PLIM_OBJECTIVE_TIME;
   PLIM_TRY(plim_space_solve(problem, pass->solver, &asked, &effort, &solved));
   const plim_solution *s = &solved.solution;
   if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
     const double ns = ceil(s->objective / solved.model->scale - 1e-3);
-    append(words, "; with these budgets ");
-    (void)snprintf(text, sizeof text, deadline_words[asked.model_class], ns, plim_space_time_unit(problem));
-    append(words, text);
+    plim_text_add(words, "; with these budgets ");
+    plim_text_format(words, deadline_words[asked.model_class], ns, plim_space_time_unit(problem));
   }
   plim_space_solved_free(&solved);
   return PLIM_OK;
 }
 
-/* The budgets as they were given, "ram=1000,sd=2000". */
-static void name_budgets(const refuse_pass *pass, char words[WORDS]) {
-  const plim_platform *p = pass->request->problem->platform;
-  char text[96];
-  for (int32_t s = 0; s < p->n_spaces; s++) {
-    if (pass->request->budget[s] == INT64_MAX) continue;
-    (void)snprintf(text, sizeof text, "%s%s=%lld", words[0] ? "," : "", p->space[s].name,
-                   (long long)pass->request->budget[s]);
-    append(words, text);
-  }
-}
-
-static plim_status tell_all(const refuse_pass *pass, char words[WORDS]) {
-  const plim_space_problem *problem = pass->request->problem;
-  const int64_t *budget = pass->request->budget;
-  const int loose = is_loose(&pass->request->model);
+static plim_status tell_all(const refuse_pass *pass, plim_text *words) {
+  const plim_space_request *request = pass->request;
   double factor;
   PLIM_TRY(least_factor(pass, -1, &factor));
-  tell_common(factor, loose, words);
-  for (int32_t s = 0; s < problem->platform->n_spaces; s++) {
-    if (budget[s] == INT64_MAX) continue;
+  tell_common(pass, factor, words);
+  for (int32_t s = 0; s < request->problem->platform->n_spaces; s++) {
+    if (request->budget[s] == INT64_MAX) continue;
     PLIM_TRY(least_factor(pass, s, &factor));
-    tell_alone(problem, s, budget[s], factor, loose, words);
+    tell_alone(pass, s, factor, words);
   }
-  return pass->request->model.deadline_ns < INT64_MAX ? tell_deadline(pass, words) : PLIM_OK;
+  return request->model.deadline_ns < INT64_MAX ? tell_deadline(pass, words) : PLIM_OK;
 }
 
 plim_status plim_space_refuse(const plim_space_request *request, plim_solver *solver) {
-  const plim_space_model_options *model = &request->model;
+  plim_context *ctx = request->ctx;
   const plim_space_problem *problem = request->problem;
+  const int32_t n_spaces = problem->platform->n_spaces;
   refuse_pass pass = {.request = request, .solver = solver};
-  char words[WORDS] = "", given[WORDS] = "";
-  PLIM_TRY(plim_allocate(request->ctx, problem->platform->n_spaces, sizeof *pass.scaled, &pass.scaled));
-  name_budgets(&pass, given);
-  plim_status status = tell_all(&pass, words);
-  plim_release(request->ctx, pass.scaled, problem->platform->n_spaces, sizeof *pass.scaled);
-  if (status != PLIM_OK) return status;
-  return plim_fail(request->ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
-                   plim_space_plan_class_name(plan_classes[model->model_class]), given[0] ? given : "unlimited memory",
-                   model->deadline_ns < INT64_MAX ? " within the deadline" : "", words);
+  plim_text words = {.ctx = ctx}, given = {.ctx = ctx};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, n_spaces, sizeof *pass.scaled, &pass.scaled));
+  plim_space_name_budgets(&given, problem->platform, request->budget);
+  PLIM_CHECK(tell_all(&pass, &words));
+  PLIM_CHECK(given.status);
+  PLIM_CHECK(words.status);
+  status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
+                     plim_space_plan_class_name(request->planner->plan_class), given.chars,
+                     request->model.deadline_ns < INT64_MAX ? " within the deadline" : "", words.chars);
+done:
+  plim_text_free(&given);
+  plim_text_free(&words);
+  plim_release(ctx, pass.scaled, n_spaces, sizeof *pass.scaled);
+  return status;
 }

@@ -6,6 +6,7 @@
 #include "planner/spaces/search/space_search.h"
 #include "planner/spaces/space_make.h"
 #include "runtime/base/cache.h"
+#include "runtime/base/text.h"
 
 /* ==== request (space_request.c) ==== */
 
@@ -164,6 +165,9 @@ PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *pro
 PLIM_MUST_USE plim_status plim_space_search_factor(const plim_space_problem *problem,
                                                    const plim_space_search_options *options, int32_t scaled,
                                                    double *out);
+
+/* The budgets as they were given, "ram=1000,sd=2000", or "unlimited memory". */
+void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget);
 
 /* What stands after a time in a sentence: " ns", or "" where times are in the unit of the graph's file. */
 const char *plim_space_time_unit(const plim_space_problem *problem);

@@ -5,12 +5,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
-
-enum { WORDS = 768 };
 
 typedef struct smallest_search {
   const plim_space_problem *problem;
@@ -115,37 +112,37 @@ const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_F
   return text;
 }
 
-static void append(char words[WORDS], const char *text) {
-  size_t used = strlen(words);
-  (void)snprintf(words + used, WORDS - used, "%s", text);
+void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget) {
+  for (int32_t s = 0, named = 0; s < platform->n_spaces; s++) {
+    if (budget[s] == INT64_MAX) continue;
+    plim_text_format(text, "%s%s=%lld", named++ ? "," : "", platform->space[s].name, (long long)budget[s]);
+  }
+  if (text->length == 0) plim_text_add(text, "unlimited memory");
 }
 
-static plim_status tell_budgets(smallest_search *search, const int64_t *budget, char words[WORDS], int32_t *cut_short) {
+static plim_status tell_budgets(smallest_search *search, const int64_t *budget, plim_text *words, int32_t *cut_short) {
   const plim_platform *platform = search->problem->platform;
-  char text[160];
+  char digits[PLIM_SPACE_FACTOR_BYTES];
   double factor;
   search->asked.budget = search->budget;
   PLIM_TRY(least_factor(search, budget, -1, &factor));
   if (!isfinite(factor)) {
     *cut_short = isnan(factor);
-    append(words, isnan(factor) ? "time was over before larger budgets were tried"
-                                : "no larger budgets have one that the search finds");
+    plim_text_add(words, isnan(factor) ? "time was over before larger budgets were tried"
+                                       : "no larger budgets have one that the search finds");
     return PLIM_OK;
   }
-  char digits[PLIM_SPACE_FACTOR_BYTES];
-  (void)snprintf(text, sizeof text, "all of them times %s have one", plim_space_factor_text(factor, 1, digits));
-  append(words, text);
+  plim_text_format(words, "all of them times %s have one", plim_space_factor_text(factor, 1, digits));
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
     PLIM_TRY(least_factor(search, budget, s, &factor));
     if (isnan(factor)) break;
     if (isinf(factor)) {
-      (void)snprintf(text, sizeof text, "; with the others as given no size of %s has one", platform->space[s].name);
+      plim_text_format(words, "; with the others as given no size of %s has one", platform->space[s].name);
     } else {
-      (void)snprintf(text, sizeof text, "; with the others as given %s needs %lld bytes", platform->space[s].name,
-                     (long long)search->budget[s]);
+      plim_text_format(words, "; with the others as given %s needs %lld bytes", platform->space[s].name,
+                       (long long)search->budget[s]);
     }
-    append(words, text);
   }
   return PLIM_OK;
 }
@@ -174,29 +171,25 @@ plim_status plim_space_search_factor(const plim_space_problem *p, const plim_spa
 plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options,
                                      int32_t *cut_short) {
   smallest_search search = {.problem = p, .asked = *options};
-  char words[WORDS] = "", given[WORDS] = "";
-  int32_t named = 0;
+  plim_text words = {.ctx = p->ctx}, given = {.ctx = p->ctx};
   int64_t deadline = 0;
   plim_status status;
   *cut_short = 0;
   PLIM_CHECK(set_budgets(&search));
-  for (int32_t s = 0; s < p->platform->n_spaces; s++) {
-    char text[96];
-    if (options->budget[s] == INT64_MAX) continue;
-    (void)snprintf(text, sizeof text, "%s%s=%lld", named++ ? "," : "", p->platform->space[s].name,
-                   (long long)options->budget[s]);
-    append(given, text);
-  }
+  plim_space_name_budgets(&given, p->platform, options->budget);
   if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&search, &deadline));
   if (deadline > 0) {
-    (void)snprintf(words, sizeof words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
+    plim_text_format(&words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
   } else {
-    PLIM_CHECK(tell_budgets(&search, options->budget, words, cut_short));
+    PLIM_CHECK(tell_budgets(&search, options->budget, &words, cut_short));
   }
-  status = plim_fail(p->ctx, PLIM_ENOFIT, "the search found no plan of '%s' in %s%s: %s", p->graph->name,
-                     named ? given : "unlimited memory", options->deadline_ns < INT64_MAX ? " within the deadline" : "",
-                     words);
+  PLIM_CHECK(given.status);
+  PLIM_CHECK(words.status);
+  status = plim_fail(p->ctx, PLIM_ENOFIT, "the search found no plan of '%s' in %s%s: %s", p->graph->name, given.chars,
+                     options->deadline_ns < INT64_MAX ? " within the deadline" : "", words.chars);
 done:
+  plim_text_free(&given);
+  plim_text_free(&words);
   plim_release(p->ctx, search.budget, p->platform->n_spaces, sizeof *search.budget);
   return status;
 }

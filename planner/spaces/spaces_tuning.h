@@ -29,7 +29,7 @@ enum { /* numbers of weights to draw from */
 static const struct plim_spaces_tuning {
   struct {
     int32_t patience, patience_anew, rounds_anew, anew, starts, drawn_starts, large_nodes, large_starts, alone;
-    double slack, copies_first, copies_last, copies_factor;
+    double slack, copies_free, copies_first, copies_last, copies_factor;
     double start_copies[PLIM_SPACE_START_COPIES], start_by_time[PLIM_SPACE_START_TIMES], haste, haste_late;
   } search;
   struct {
@@ -78,6 +78,7 @@ static const struct plim_spaces_tuning {
             .large_starts = 2,    /* starts of a large graph in program order, each of which takes long */
             .alone = 4,           /* one part in so many of the time is for recompute alone, as much for pages alone */
             .slack = 0.1,         /* share of what lies above the bound that a first round may lose. Measured */
+            .copies_free = 1e-12, /* share of what copies cost where they count next to nothing */
             .copies_first = 0x1p-15,        /* share of what copies cost that counts in the first start on demand ... */
             .copies_factor = 8,             /* ... the factor from one start to the next ... */
             .copies_last = 1,               /* ... and the last share */

@@ -4,6 +4,10 @@
  * next copy of its link begin, and moves up by its own time. What a copy reads ends with the copy, not before: it is
  * held for as long as the runs after it take less than the copy.
  *
+ * Example: runs take 2 ns, copies 3 ns. At 4 ns the sequence has out x, c, e(c), in y, d(e, y). The copy in is to end
+ * when d begins, at 8 ns, so it is to begin by 5 ns: it moves before c, if y fits beside c and e. The copy out ends at
+ * 7 ns, while e runs: what it reads is held until e has ended, if x fits beside c and e.
+ *
  * Totals are found in one pass: a wait of the plan is for the end of what fills a buffer that is read, or of what
  * touched a buffer that ended in the space that is filled, and waits that follow from others change no time. */
 #include "planner/spaces/problem/space_sequence.h"
@@ -70,7 +74,7 @@ static void move_up(arrange_pass *pass, int32_t e) {
     q--;
   }
   *busy = pass->begin_ns[q] < by - ns ? pass->begin_ns[q] : by - ns;
-  plim_space_sequence_add(pass->sequence, space, q, e, bytes);
+  plim_space_sequence_add_bytes(pass->sequence, space, q, e, bytes);
   pass->key[e] = q;
 }
 
@@ -111,7 +115,7 @@ static void hold(arrange_pass *pass, int32_t e) {
     if (pass->budget[space] < INT64_MAX && live[h + 1] > pass->budget[space] - bytes) break;
     h++;
   }
-  plim_space_sequence_add(pass->sequence, space, e + 1, h + 1, bytes);
+  plim_space_sequence_add_bytes(pass->sequence, space, e + 1, h + 1, bytes);
   pass->end[source] = h;
 }
 

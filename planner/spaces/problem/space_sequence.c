@@ -224,6 +224,19 @@ plim_status plim_space_sequence_analyse(plim_space_sequence *s) {
   return PLIM_OK;
 }
 
+plim_status plim_space_sequence_take(plim_space_sequence *s, const plim_space_events *events) {
+  PLIM_TRY(events->status);
+  PLIM_TRY(plim_space_sequence_reserve(s, events->n));
+  s->n = 0;
+  for (int64_t e = 0; e < events->n; e++) {
+    plim_space_event event = events->event[e];
+    if (event.kind == PLIM_SPACE_DROP) continue;
+    if (event.kind == PLIM_SPACE_JOIN) event.kind = PLIM_SPACE_COPY;
+    s->event[s->n++] = event;
+  }
+  return plim_space_sequence_analyse(s);
+}
+
 /* ---- insertions into what is analysed ---- */
 
 /* Indices of events from `at` on grow. */
@@ -451,7 +464,7 @@ int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_
   return 1;
 }
 
-void plim_space_sequence_add(plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes) {
+void plim_space_sequence_add_bytes(plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes) {
   int64_t *live = plim_space_live(s, space);
   for (int32_t e = from; e < to; e++) live[e] += bytes;
   if (from < to) set_top(s, space, from, to);
@@ -459,7 +472,7 @@ void plim_space_sequence_add(plim_space_sequence *s, int32_t space, int32_t from
 
 void plim_space_sequence_void(plim_space_sequence *s, int32_t e) {
   const int32_t before = s->before[e], space = plim_space_event_space(s->problem, &s->event[e]);
-  plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
+  plim_space_sequence_add_bytes(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
   s->last[before] = s->last[e];
   s->event[e].kind = PLIM_SPACE_VOID;
   for (int32_t later = *latest_of(s, space, s->event[e].node); later > e; later = s->before[later]) {

@@ -75,6 +75,8 @@ typedef struct plim_space_sequence {
 
 PLIM_MUST_USE plim_status plim_space_sequence_init(plim_space_sequence *sequence, const plim_space_problem *problem);
 void plim_space_sequence_free(plim_space_sequence *sequence);
+/* Take the runs and copies of a list without its drops, and analyse them. A joined copy is a copy of its own. */
+PLIM_MUST_USE plim_status plim_space_sequence_take(plim_space_sequence *sequence, const plim_space_events *events);
 /* The events alone. */
 PLIM_MUST_USE plim_status plim_space_sequence_copy(plim_space_sequence *to, const plim_space_sequence *from);
 PLIM_MUST_USE plim_status plim_space_sequence_reserve(plim_space_sequence *sequence, int64_t n);
@@ -118,7 +120,8 @@ int plim_space_sequence_fits(const plim_space_sequence *sequence, int32_t space,
 void plim_space_sequence_void(plim_space_sequence *sequence, int32_t e);
 
 /* Bytes more (or fewer) at all events of [from, to). */
-void plim_space_sequence_add(plim_space_sequence *sequence, int32_t space, int32_t from, int32_t to, int64_t bytes);
+void plim_space_sequence_add_bytes(plim_space_sequence *sequence, int32_t space, int32_t from, int32_t to,
+                                   int64_t bytes);
 
 static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t space) {
   return s->live + (int64_t)space * s->room;

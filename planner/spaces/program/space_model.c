@@ -3,7 +3,15 @@
  *
  * A release [t, (i, k)] says that node i's output is freed after its reader k ran in stage t. It may be 1 only where k
  * runs, no later reader of i does, and i is not kept into the next stage: fractions win nothing, so the column is no
- * integer. Bytes in use are shares of the budget, so that a solver's tolerance is one of the budget. */
+ * integer. Bytes in use are shares of the budget, so that a solver's tolerance is one of the budget.
+ *
+ * Example: one device, a budget of 12 bytes, outputs of 4 bytes. b reads a, c reads a and b. Stage 2, of c, has columns
+ * run(a), run(b), run(c), keep(a) and keep(b), each 0 or 1; run(c) is 1. Inputs: run(c) <= keep(a) + run(a), and
+ * run(c) <= keep(b) + run(b). Bytes in use while a, b and c run, before they are divided by the budget:
+ *     used(a) = 4 keep(a) + 4 keep(b) + 4 run(a)
+ *     used(b) = used(a) + 4 run(b)
+ *     used(c) = used(b) - 4 release(a, b) + 4 run(c)
+ * Each is at most 12. release(a, b), a freed after b, is at most run(b), and at most 1 - run(c), as c reads a too. */
 #include "planner/spaces/program/space_model.h"
 
 #include <math.h>

@@ -287,28 +287,31 @@ static plim_status reserve(cover_pass *pass) {
   return plim_allocate(ctx, pass->room + 1, sizeof *pass->short_before, &pass->short_before);
 }
 
-/* Insert what was chosen. What is copied out comes first, so that the copy in finds it. */
+/* Insert what was chosen. What is copied out comes first, so that the copy in finds it. Where the sequence cannot be
+ * extended as it is, it is analysed anew. */
 static plim_status decide(cover_pass *pass) {
-  int32_t out = pass->out_at >= 0, there = 0, done = 0;
-  if (out) PLIM_TRY(plim_space_sequence_extend(pass->sequence, pass->out_at, 1, &pass->out, &there));
-  if (there || !out)
-    PLIM_TRY(plim_space_sequence_extend(pass->sequence, pass->chosen_at + out, pass->n_chosen, pass->chosen, &done));
-  int used = !out || (there && pass->sequence->valid &&
-                      pass->sequence->last[pass->out_at] > pass->out_at); /* no later copy out is nearer */
-  if (done && used) plim_space_sequence_trim(pass->sequence);
-  if (done && pass->sequence->valid && used) return PLIM_OK;
-  if (!done)
-    PLIM_TRY(plim_space_sequence_insert(pass->sequence, pass->chosen_at + there, pass->n_chosen, pass->chosen));
-  if (out && !there) PLIM_TRY(plim_space_sequence_insert(pass->sequence, pass->out_at, 1, &pass->out));
-  return plim_space_sequence_analyse(pass->sequence);
+  plim_space_sequence *s = pass->sequence;
+  const int32_t pages_out = pass->out_at >= 0;
+  int32_t has_out = 0, has_rest = 0;
+  if (pages_out) PLIM_TRY(plim_space_sequence_extend(s, pass->out_at, 1, &pass->out, &has_out));
+  if (has_out || !pages_out)
+    PLIM_TRY(plim_space_sequence_extend(s, pass->chosen_at + pages_out, pass->n_chosen, pass->chosen, &has_rest));
+  /* no later copy out is nearer */
+  const int is_used = !pages_out || (has_out && s->valid && s->last[pass->out_at] > pass->out_at);
+  if (has_rest && is_used) plim_space_sequence_trim(s);
+  if (has_rest && is_used && s->valid) return PLIM_OK;
+  if (!has_rest) PLIM_TRY(plim_space_sequence_insert(s, pass->chosen_at + has_out, pass->n_chosen, pass->chosen));
+  if (pages_out && !has_out) PLIM_TRY(plim_space_sequence_insert(s, pass->out_at, 1, &pass->out));
+  return plim_space_sequence_analyse(s);
 }
 
-/* *done: 1 where nothing is short, -1 where nothing can go. */
-static plim_status cover_once(cover_pass *pass, int32_t *done) {
+typedef enum cover_state { COVERING, COVERED, STUCK /* nothing can go, or the time is over */ } cover_state;
+
+static plim_status cover_once(cover_pass *pass, cover_state *state) {
   PLIM_TRY(reserve(pass));
-  *done = 1;
+  *state = COVERED;
   if (!find_short(pass)) return PLIM_OK;
-  *done = -1;
+  *state = STUCK;
   count_short(pass);
   find_touches(pass);
   pass->best = INFINITY;
@@ -319,29 +322,35 @@ static plim_status cover_once(cover_pass *pass, int32_t *done) {
     if (plim_effort_over(pass->problem->ctx, spaces_tuning.cover.work_a_buffer)) return PLIM_OK;
   }
   if (pass->n_chosen == 0) return PLIM_OK;
-  *done = 0;
+  *state = COVERING;
   return decide(pass);
+}
+
+static plim_status cover(cover_pass *pass, cover_state *state) {
+  const int64_t steps = spaces_tuning.cover.steps_a_node * (int64_t)pass->problem->n + spaces_tuning.cover.steps_more;
+  *state = COVERING;
+  for (int64_t i = 0; pass->sequence->valid && *state == COVERING && i < steps; i++) {
+    if (plim_effort_over(pass->problem->ctx, 10 * (int64_t)pass->sequence->n)) break;
+    PLIM_TRY(cover_once(pass, state));
+    if (i % spaces_tuning.cover.steps_a_report == 0) plim_space_report(pass->problem->ctx, pass->rules);
+  }
+  return PLIM_OK;
 }
 
 plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
                              plim_random *random, int32_t *fits) {
   plim_context *ctx = s->problem->ctx;
   cover_pass pass = {.sequence = s, .problem = s->problem, .rules = rules, .weights = weights, .random = random};
-  int32_t done = 0, n = s->problem->n;
+  cover_state state = STUCK;
+  int32_t n = s->problem->n;
   plim_status status;
   *fits = 0;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *pass.seen, &pass.seen));
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill, &pass.fill));
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
   PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
-  for (int64_t i = 0;
-       s->valid && done == 0 && i < spaces_tuning.cover.steps_a_node * (int64_t)n + spaces_tuning.cover.steps_more;
-       i++) {
-    if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
-    PLIM_CHECK(cover_once(&pass, &done));
-    if (i % spaces_tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);
-  }
-  *fits = done > 0;
+  PLIM_CHECK(cover(&pass, &state));
+  *fits = state == COVERED;
 done:
   plim_release(ctx, pass.seen, n, sizeof *pass.seen);
   plim_release(ctx, pass.fill, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill);

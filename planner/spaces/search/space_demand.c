@@ -308,16 +308,6 @@ static void free_all(demand_pass *pass) {
   plim_release(pass->ctx, pass->stack, pass->room_stack, sizeof *pass->stack);
 }
 
-static plim_status read_events(const demand_pass *pass, plim_space_sequence *s, int32_t *fits) {
-  *fits = 0;
-  PLIM_TRY(plim_space_sequence_reserve(s, pass->to.n));
-  memcpy(s->event, pass->to.event, (size_t)pass->to.n * sizeof *s->event);
-  s->n = (int32_t)pass->to.n;
-  PLIM_TRY(plim_space_sequence_analyse(s));
-  *fits = s->valid && plim_space_sequence_is_within(s, pass->rules->budget);
-  return PLIM_OK;
-}
-
 plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
                               int32_t *fits) {
   const plim_space_problem *p = s->problem;
@@ -331,7 +321,10 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
     PLIM_CHECK(run_stack(&pass, &able));
     if (able) release(&pass);
   }
-  if (able && pass.to.n > 0) PLIM_CHECK(read_events(&pass, s, fits));
+  if (able && pass.to.n > 0) {
+    PLIM_CHECK(plim_space_sequence_take(s, &pass.to));
+    *fits = s->valid && plim_space_sequence_is_within(s, rules->budget);
+  }
 done:
   free_all(&pass);
   return status;

@@ -126,20 +126,24 @@ static int can_join(const gather_pass *pass, int64_t e, int32_t link) {
   return v->kind == PLIM_SPACE_COPY && v->at == link && plim_space_can_join(pass->problem, v->node, link);
 }
 
-/* Join the command at e with one of the next of its link. *took 1: done; 2: done, and it is no longer at e. */
-static plim_status join_next(gather_pass *pass, int64_t e, int32_t *took) {
-  int32_t link = pass->now->event[e].at, tried = 0;
-  *took = 0;
+typedef enum joined { NONE, UP /* another copy came up to e */, DOWN /* the copy at e went down */ } joined;
+
+/* Join the command at e with one of the next of its link. */
+static plim_status join_next(gather_pass *pass, int64_t e, joined *out) {
+  const int32_t link = pass->now->event[e].at;
+  int32_t tried = 0, took;
+  *out = NONE;
   for (int64_t f = e + 1; f < pass->now->n && tried < spaces_tuning.gather.candidates && !is_out_of_time(pass); f++) {
     if (!can_join(pass, f, link)) continue;
     tried++;
     bring_up(pass, e, f);
-    PLIM_TRY(take_better(pass, took));
-    if (*took) return PLIM_OK;
+    PLIM_TRY(take_better(pass, &took));
+    if (took) *out = UP;
+    if (took) return PLIM_OK;
     bring_down(pass, e, f);
-    PLIM_TRY(take_better(pass, took));
-    if (*took) *took = 2;
-    if (*took) return PLIM_OK;
+    PLIM_TRY(take_better(pass, &took));
+    if (took) *out = DOWN;
+    if (took) return PLIM_OK;
   }
   return PLIM_OK;
 }
@@ -147,10 +151,10 @@ static plim_status join_next(gather_pass *pass, int64_t e, int32_t *took) {
 static plim_status gather(gather_pass *pass) {
   PLIM_TRY(set_limits(pass));
   for (int64_t e = 0; e < pass->now->n && !is_out_of_time(pass); e++) {
-    int32_t took = 1;
+    joined now = UP;
     if (!can_join(pass, e, pass->now->event[e].at)) continue;
-    while (took == 1) PLIM_TRY(join_next(pass, e, &took));
-    if (took == 2) e--;
+    while (now == UP) PLIM_TRY(join_next(pass, e, &now));
+    if (now == DOWN) e--; /* another event is there */
   }
   return PLIM_OK;
 }

@@ -124,10 +124,7 @@ plim_status plim_space_repair(plim_space_sequence *s, const plim_space_rules *ru
   for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_event(&pass, &s->event[e]);
   PLIM_CHECK(pass.to.status);
   if (*legal) {
-    PLIM_CHECK(plim_space_sequence_reserve(s, pass.to.n));
-    memcpy(s->event, pass.to.event, (size_t)pass.to.n * sizeof *s->event);
-    s->n = (int32_t)pass.to.n;
-    PLIM_CHECK(plim_space_sequence_analyse(s));
+    PLIM_CHECK(plim_space_sequence_take(s, &pass.to));
     *legal = s->valid;
   }
 done:

@@ -7,7 +7,7 @@
 #include "planner/spaces/search/space_search.h"
 #include "runtime/base/random.h"
 
-/* ==== weights and rules (space_costs.c) ==== */
+/* ==== weights and rules (space_worth.c) ==== */
 
 /* What runs and copies cost in a search over several spaces, and which of them it may use. */
 

@@ -144,38 +144,45 @@ static plim_status try_demand(plim_space_search_state *search, double copies, in
 /* In time that grows little faster than the graph. First copies cost next to nothing, as recomputes may need others;
  * then more and more, as long as there are plans. */
 plim_status plim_space_try_on_demand(plim_space_search_state *search) {
-  double copies = spaces_tuning.search.copies_first;
-  int32_t missed = 0, fits;
   const int32_t recompute = search->rules.recompute;
+  int32_t missed = 0, fits;
   plim_space_choose_order(search, 0);
   if (search->problem->n < spaces_tuning.search.large_nodes) return PLIM_OK;
-  search->rules.recompute =
-      recompute && !search->pages; /* first pages alone: a plan of theirs is one where both are allowed */
-  PLIM_TRY(try_demand(search, 1e-12, &fits));
+  search->rules.recompute = recompute && !search->pages; /* first pages alone: a plan of theirs is one of both */
+  PLIM_TRY(try_demand(search, spaces_tuning.search.copies_free, &fits));
   search->rules.recompute = recompute;
-  if (recompute && search->pages) PLIM_TRY(try_demand(search, 1e-12, &fits));
-  for (; copies <= spaces_tuning.search.copies_last && missed < 2 && !plim_space_is_done(search);
+  if (recompute && search->pages) PLIM_TRY(try_demand(search, spaces_tuning.search.copies_free, &fits));
+  for (double copies = spaces_tuning.search.copies_first; copies <= spaces_tuning.search.copies_last;
        copies *= spaces_tuning.search.copies_factor) {
-    if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    if (missed == 2 || plim_space_is_done(search)) break;
+    if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) break;
     PLIM_TRY(try_demand(search, copies, &fits));
     missed = fits ? 0 : missed + 1;
   }
   return PLIM_OK;
 }
 
+/* Start i in program order. Shares of what copies cost change from one start to the next, haste and `stay` after every
+ * three starts, the exponent of the events relieved after every six. */
+static plim_space_weights weights_of_start(plim_space_search_state *search, int32_t i) {
+  const int32_t second = i / PLIM_SPACE_START_COPIES % 2, third = i / (2 * PLIM_SPACE_START_COPIES);
+  search->haste = second;
+  plim_space_weights w = plim_space_weights_of(search, spaces_tuning.search.start_copies[i % PLIM_SPACE_START_COPIES]);
+  w.by_time = spaces_tuning.search.start_by_time[third % PLIM_SPACE_START_TIMES];
+  w.first = i % 2;
+  w.stay = second;
+  return w;
+}
+
+/* After those in program order come drawn orders, as long as nothing fits. */
 plim_status plim_space_try_starts(plim_space_search_state *search) {
-  int32_t devices = search->rules.devices,
-          large = search->has_best && search->problem->n >= spaces_tuning.search.large_nodes;
-  int32_t starts = large ? spaces_tuning.search.large_starts : spaces_tuning.search.starts;
-  for (int32_t i = 0;
-       i < starts + (search->has_best ? 0 : spaces_tuning.search.drawn_starts) && !plim_space_is_done(search); i++) {
-    search->haste = i % 6 < 3 ? 0 : 1;
-    plim_space_weights w =
-        plim_space_weights_of(search, spaces_tuning.search.start_copies[i % PLIM_SPACE_START_COPIES]);
-    w.by_time = spaces_tuning.search.start_by_time[i / 6 % PLIM_SPACE_START_TIMES];
-    w.first = i % 2;
-    w.stay = i / 3 % 2;
-    plim_space_choose_order(search, i >= spaces_tuning.search.starts);
+  const int32_t devices = search->rules.devices, in_order = spaces_tuning.search.starts;
+  const int is_large = search->has_best && search->problem->n >= spaces_tuning.search.large_nodes;
+  const int32_t starts = is_large ? spaces_tuning.search.large_starts : in_order;
+  for (int32_t i = 0; !plim_space_is_done(search); i++) {
+    if (i >= starts + (search->has_best ? 0 : spaces_tuning.search.drawn_starts)) break;
+    const plim_space_weights w = weights_of_start(search, i);
+    plim_space_choose_order(search, i >= in_order);
     for (int32_t placing = first_placing(search); placing < devices && !plim_space_is_done(search); placing++) {
       int32_t fits;
       PLIM_TRY(try_start(search, &w, placing, 0, &fits));
@@ -188,15 +195,7 @@ plim_status plim_space_try_starts(plim_space_search_state *search) {
 /* What is known, or another search found, is a start. */
 static plim_status start_from(plim_space_search_state *search, const plim_space_events *events) {
   plim_space_worth found;
-  PLIM_TRY(plim_space_sequence_reserve(&search->now, events->n));
-  search->now.n = 0;
-  for (int64_t e = 0; e < events->n; e++) {
-    plim_space_event v = events->event[e];
-    if (v.kind == PLIM_SPACE_DROP) continue;
-    if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
-    search->now.event[search->now.n++] = v;
-  }
-  PLIM_TRY(plim_space_sequence_analyse(&search->now));
+  PLIM_TRY(plim_space_sequence_take(&search->now, events));
   if (!search->now.valid || !plim_space_sequence_is_within(&search->now, search->options->budget)) return PLIM_OK;
   PLIM_TRY(plim_space_weigh(search, &search->now, search->has_best ? &search->best_worth : NULL, &found));
   return plim_space_keep_best(search, &search->now, found);
