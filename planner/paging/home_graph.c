@@ -3,7 +3,12 @@
  * A state that its update alone touches leaves the graph, and the update has a workspace of its bytes. A parameter is
  * read as well. In its place stands a mark, which its readers read and its update updates, so that they keep their
  * order. An op "home in" reads the mark and writes the parameter's bytes for the readers; as any pure op it may run
- * again, where the bytes were dropped. The update reads these bytes too. */
+ * again, where the bytes were dropped. The update reads these bytes too.
+ *
+ * Example: f reads the parameter w; u reads the gradient, and updates w and its velocity v. In the graph without, v is
+ * gone and u has a workspace of its bytes. w is a mark of one byte. "home in" reads the mark and writes the bytes of w
+ * before f and, where they were dropped, before u again. f reads bytes and mark, u reads the bytes and updates the
+ * mark. In the plan each "home in" is a copy, and so is what u leaves (home_plan.c). */
 #include <stdio.h>
 #include <string.h>
 

@@ -24,7 +24,6 @@ typedef struct device_search {
   int64_t keep_all_ns, bound_ns;
   int32_t *space, *next; /* [runs] of the candidate in hand, and of the one tried */
   uint8_t *fixed;        /* [runs] 1: it updates, in space 0 */
-  int64_t *ready_ns;     /* [spaces][n_storages] */
   plim_random random;
   int64_t started_ns;
   plim_plan **best;
@@ -150,62 +149,6 @@ static plim_status try_candidate(device_search *search, const int32_t *space, do
 
 /* ---- starts ---- */
 
-static int64_t ready_at(const device_search *search, int32_t storage, int32_t space) {
-  int64_t least = search->ready_ns[(int64_t)space * search->graph->n_storages + storage];
-  for (int32_t s = 0; s < search->spaces.n; s++) {
-    int64_t there = search->ready_ns[(int64_t)s * search->graph->n_storages + storage];
-    if (s == space || search->spaces.bytes_per_ns[s][space] <= 0 || there == INT64_MAX) continue;
-    int64_t ns = there + plim_queue_copy_ns(&search->spaces, s, space, search->graph->storage[storage].bytes);
-    if (ns < least) least = ns;
-  }
-  return least;
-}
-
-static int64_t begin_on(const device_search *search, const plim_op *op, int32_t space, int64_t free_ns) {
-  for (int32_t i = 0; i < op->n_reads; i++) {
-    int64_t ns = ready_at(search, op->reads[i], space);
-    if (ns > free_ns) free_ns = ns;
-  }
-  return free_ns;
-}
-
-static void set_ready(const device_search *search, int32_t n, const int32_t *storage, int32_t space, int64_t ns) {
-  for (int32_t i = 0; i < n; i++) {
-    for (int32_t s = 0; s < search->spaces.n; s++) {
-      search->ready_ns[(int64_t)s * search->graph->n_storages + storage[i]] = s == space ? ns : INT64_MAX;
-    }
-  }
-}
-
-/* Each run where it ends first, if copies never wait. */
-static void place_by_end(device_search *search) {
-  int64_t free_ns[PLIM_PLAN_SPACES] = {0};
-  int32_t storages = search->graph->n_storages;
-  for (int64_t i = 0; i < (int64_t)storages * search->spaces.n; i++) search->ready_ns[i] = i < storages ? 0 : INT64_MAX;
-  for (int32_t r = 0; r < search->runs.n; r++) {
-    const plim_command *command = &search->runs.plan->command[r];
-    const plim_op *op = &search->graph->op[command->op];
-    int32_t to = 0;
-    int64_t begin_ns = begin_on(search, op, 0, free_ns[0]);
-    for (int32_t s = 1; s < search->spaces.n && !search->fixed[r]; s++) {
-      if (!search->spaces.computes[s]) continue;
-      int64_t ns = begin_on(search, op, s, free_ns[s]);
-      if (ns >= begin_ns) continue;
-      begin_ns = ns;
-      to = s;
-    }
-    for (int32_t i = 0; i < op->n_reads; i++) {
-      int64_t *ready = &search->ready_ns[(int64_t)to * storages + op->reads[i]],
-              arrived = ready_at(search, op->reads[i], to);
-      *ready = arrived;
-    }
-    free_ns[to] = begin_ns + search->runs.plan->variant[command->variant].variant.time_ns;
-    set_ready(search, op->n_writes, op->writes, to, free_ns[to]);
-    set_ready(search, op->n_updates, op->updates, to, free_ns[to]);
-    search->space[r] = to;
-  }
-}
-
 static void set_fixed(const device_search *search) {
   for (int32_t r = 0; r < search->runs.n; r++)
     search->fixed[r] = search->graph->op[search->runs.plan->command[r].op].n_updates > 0;
@@ -264,7 +207,7 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
     if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
   if (search->paging->n_devices == 0) return PLIM_OK;
-  place_by_end(search);
+  PLIM_TRY(plim_queue_place(&search->runs, &search->spaces, search->fixed, search->space));
   PLIM_TRY(try_candidate(search, search->space, 0, &two_ns));
   if (two_ns < one_ns) *time_ns = two_ns;
   if (two_ns >= one_ns) memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
@@ -334,21 +277,19 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
                           .random = {options->seed},
                           .started_ns = plim_now_ns(),
                           .best = best};
-  int64_t cells = (int64_t)graph->n_storages * PLIM_PLAN_SPACES, n = base->n_commands;
+  int64_t n = base->n_commands;
   plim_status status;
   PLIM_CHECK(plim_queue_runs_make(graph, base, &search.runs));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.space, &search.space));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.next, &search.next));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.fixed, &search.fixed));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.command, &search.command));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *search.ready_ns, &search.ready_ns));
   PLIM_CHECK(search_devices(&search, profile));
 done:
   plim_release(ctx, search.space, n, sizeof *search.space);
   plim_release(ctx, search.next, n, sizeof *search.next);
   plim_release(ctx, search.fixed, n, sizeof *search.fixed);
   plim_release(ctx, search.command, n, sizeof *search.command);
-  plim_release(ctx, search.ready_ns, cells, sizeof *search.ready_ns);
   plim_queue_runs_free(&search.runs);
   return status;
 }

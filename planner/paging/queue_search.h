@@ -49,6 +49,13 @@ PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const p
 PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
                                            const uint8_t *fixed, int32_t *order, int32_t *space);
 
+/* Choose a device for each run, in the order given: where it ends first, if copies never wait for each other.
+ *   fixed  [n]  in   1: the run is in space 0
+ *   space  [n]  out  where each run is
+ * O(runs x operands x spaces^2). */
+PLIM_MUST_USE plim_status plim_queue_place(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
+                                           const uint8_t *fixed, int32_t *space);
+
 /* ==== search (queue_search.c) ==== */
 
 /* Search for the fastest checked plan that has the runs of `base`, with its recomputes and variants. `base` is a plan

@@ -1,4 +1,5 @@
-/* The rows in which the three classes of plans over spaces differ. Columns that do not exist are -1 and left out. */
+/* Columns and rows of the classes poet and xengine alone, and of copies within a stage, which fluid has too. Columns
+ * that do not exist are -1 and left out. */
 #include <math.h>
 
 #include "planner/spaces/program/space_model.h"

@@ -3,6 +3,10 @@
  * room, the buffer is evicted whose return costs least by its bytes and by the runs until its next reader. A buffer is
  * copied out at that moment, where a link and room are there and copies cost less than a recompute.
  *
+ * Example: there is room for two outputs. The runs are a, b(a), c(b), d(a, c); d has no output. At c there are a and b,
+ * so there is no room for c. b is read, so a leaves. Another run of a costs 6, a copy out and one in 4 together: a is
+ * copied out. After c nothing reads b any more, and it is gone. At d a is copied in.
+ *
  * Invariant: `used` is at least what the sequence made so far has live, as a buffer of the sequence ends at its last
  * touch, and here only when it is evicted or has no reader left. After Kirisame et al., ICLR 2021, for the score.
  *

@@ -94,7 +94,7 @@ static int objective_is_sum(const plim_space_search_state *search) {
   return 1;
 }
 
-/* Is the worth of every sequence one? */
+/* The objective is one, and so is what the deadline bounds. */
 int plim_space_is_sum(const plim_space_search_state *search) {
   return objective_is_sum(search) && (search->options->deadline_ns == INT64_MAX || search->options->deadline_on_runs);
 }
