@@ -54,6 +54,12 @@ void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t 
   list->use[list->n_uses++] = (plim_command_list_use){buffer, list->n, writes};
 }
 
+void plim_command_list_add_workspace(plim_command_list *list, int32_t space, int64_t bytes, int64_t offset) {
+  if (bytes == 0) return;
+  const int32_t buffer = plim_command_list_add_buffer(list, -1, space, list->n, bytes, offset);
+  plim_command_list_add_use(list, buffer, 1);
+}
+
 void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
                                 int32_t writes) {
   for (int32_t i = 0; i < n; i++) {

@@ -81,6 +81,9 @@ int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, i
                                      int64_t bytes, int64_t offset);
 void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
 
+/* Add a workspace of the command that is added next. 0 bytes: nothing. */
+void plim_command_list_add_workspace(plim_command_list *list, int32_t space, int64_t bytes, int64_t offset);
+
 /* Add uses of the buffers of n storages. buffer [n_storages] in: -1: the storage has none, and gets no use */
 void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
                                 int32_t writes);

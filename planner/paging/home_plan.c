@@ -65,11 +65,7 @@ static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t en
 static void begin_buffer(home_pass *pass, int32_t i, int64_t away) {
   const plim_plan_buffer *b = &pass->plan->buffer[i];
   if (b->storage < 0) {
-    if (b->bytes > away) {
-      int32_t id =
-          plim_command_list_add_buffer(&pass->list, -1, b->space, pass->list.n, b->bytes - away, b->offset + away);
-      plim_command_list_add_use(&pass->list, id, 1);
-    }
+    if (b->bytes > away) plim_command_list_add_workspace(&pass->list, b->space, b->bytes - away, b->offset + away);
     return;
   }
   int32_t s = pass->without->storage[b->storage];

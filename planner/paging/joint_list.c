@@ -255,10 +255,7 @@ static plim_status add_run(list_pass *pass, int32_t e) {
     int32_t at = *latest_of(pass, op->updates[i], 0);
     if (at >= 0) plim_command_list_add_use(pass->list, pass->version[at].buffer, 1);
   }
-  if (workspace_bytes > 0) {
-    plim_command_list_add_use(
-        pass->list, plim_command_list_add_buffer(pass->list, -1, space, pass->list->n, workspace_bytes, -1), 1);
-  }
+  plim_command_list_add_workspace(pass->list, space, workspace_bytes, -1);
   (void)plim_command_list_add(pass->list, &command, variant->time_ns);
   return pass->list->status;
 }

@@ -45,6 +45,11 @@ static int64_t part_of_time(const page_search *search, int64_t parts) {
   return plim_effort_left_ns(search->ctx) / parts + 1;
 }
 
+/* Begin a part of the work, for plim_effort_end: where time is limited, with 1 / parts of what is left. */
+static int64_t begin_part(const page_search *search, int64_t parts) {
+  return plim_effort_begin(search->ctx, plim_effort_deadline_of(plim_now_ns(), part_of_time(search, parts)));
+}
+
 int plim_paging_is_failure(plim_context *ctx, plim_status status) {
   return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
 }
@@ -78,12 +83,10 @@ static int64_t known_ns(const page_search *search) {
 /* Devices and copies for the runs of a plan of one arena. */
 static plim_status search_from(const page_attempt *attempt, const plim_plan *base) {
   page_search *search = attempt->whole;
-  int64_t outer_ns = INT64_MAX, limit_ns = search->options->time_limit_ns;
-  if (limit_ns > 0)
-    outer_ns = plim_effort_begin(search->ctx, plim_now_ns() + part_of_time(search, paging_tuning.queue.part_of_time));
+  int64_t outer_ns = begin_part(search, paging_tuning.queue.part_of_time);
   plim_status status = plim_queue_search(search->ctx, search->graph, attempt->profile, search->options, base,
                                          search->keep_all_ns, &search->best);
-  return limit_ns > 0 ? plim_effort_end(search->ctx, outer_ns, status) : status;
+  return plim_effort_end(search->ctx, outer_ns, status);
 }
 
 /* `made` is a plan of one arena, or why there is none: devices for its runs, and it counts itself where it fits. */
@@ -236,13 +239,9 @@ static plim_status or_best(const page_search *search, plim_status status) {
 
 static plim_status try_all(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
   const page_attempt attempt = {.whole = search, .profile = profile, .keep_all = keep_all};
-  int64_t outer_ns = INT64_MAX, limit_ns = search->options->time_limit_ns;
-  if (limit_ns > 0) {
-    outer_ns =
-        plim_effort_begin(search->ctx, plim_now_ns() + plim_effort_left_ns(search->ctx) / paging_tuning.plan.once_part);
-  }
+  int64_t outer_ns = begin_part(search, paging_tuning.plan.once_part);
   plim_status status = or_best(search, try_once(search, profile, keep_all));
-  if (limit_ns > 0) status = plim_effort_end(search->ctx, outer_ns, status);
+  status = plim_effort_end(search->ctx, outer_ns, status);
   if (status == PLIM_OK && search->wanted->recompute && !is_enough(search))
     status = or_best(search, try_recompute(&attempt));
   if (status == PLIM_OK) status = try_joint(search, profile, keep_all);
@@ -301,15 +300,13 @@ static plim_status begin_with_fewer(page_search *search, const plim_profile *pro
   plim_paging fewer = *search->wanted;
   plim_plan_options inner = *search->options;
   plim_plan *plan = NULL, *plain = NULL, *wide = NULL;
-  int64_t outer_ns = INT64_MAX, limit_ns = search->options->time_limit_ns;
   if (fewer.n_devices < 2 || fewer.first_plan) return PLIM_OK;
   fewer.n_devices--;
   inner.paging = &fewer;
   const plim_paging_task task = {search->ctx, search->graph, profile, &inner, keep_all};
-  if (limit_ns > 0)
-    outer_ns = plim_effort_begin(search->ctx, plim_now_ns() + part_of_time(search, paging_tuning.plan.fewer_part));
+  int64_t outer_ns = begin_part(search, paging_tuning.plan.fewer_part);
   plim_status status = plim_page_plan_make(&task, search->known_ns, &plain, &plan);
-  if (limit_ns > 0) status = plim_effort_end(search->ctx, outer_ns, status);
+  status = plim_effort_end(search->ctx, outer_ns, status);
   plim_plan_free(plain);
   if (plan && plan->n_page_spaces == 0) {
     wide = plan;

@@ -65,10 +65,10 @@ typedef struct plim_home_graph {
 /* Make it from the whole graph. O(graph). */
 PLIM_MUST_USE plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, const plim_graph *whole,
                                                const plim_profile *profile, int params, plim_home_graph **out);
-void plim_home_graph_free(plim_home_graph *graph); /* NULL is legal */
+void plim_home_graph_free(plim_home_graph *homed); /* NULL is legal */
 
 /* The bytes of the states that an op of the whole graph updates and that are at home in the page space. */
-int64_t plim_home_away_bytes(const plim_home_graph *graph, int32_t op);
+int64_t plim_home_away_bytes(const plim_home_graph *homed, int32_t op);
 
 /* The bytes that storages at home there take in the page space. */
 int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int params);

@@ -392,10 +392,7 @@ static int add_run(decode_pass *pass) {
   for (int32_t i = 0; i < op->n_writes; i++) {
     if (pass->graph->storage[op->writes[i]].bytes > 0) place_of(pass, op->writes[i], space)->last_use = pass->now;
   }
-  if (workspace_bytes > 0) {
-    plim_command_list_add_use(
-        pass->list, plim_command_list_add_buffer(pass->list, -1, space, pass->list->n, workspace_bytes, -1), 1);
-  }
+  plim_command_list_add_workspace(pass->list, space, workspace_bytes, -1);
   add_command(pass, &command, variant->time_ns, 4 * (int64_t)pass->now + 2);
   for (int32_t k = 0; k < pass->spaces->n; k++) pass->most_bytes[k][pass->now] = pass->live_bytes[k];
   pass->most_bytes[space][pass->now] += workspace_bytes;

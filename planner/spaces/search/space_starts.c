@@ -152,12 +152,12 @@ plim_status plim_space_try_on_demand(plim_space_search_state *search) {
   PLIM_TRY(try_demand(search, spaces_tuning.search.copies_free, &fits));
   search->rules.recompute = recompute;
   if (recompute && search->pages) PLIM_TRY(try_demand(search, spaces_tuning.search.copies_free, &fits));
-  for (double copies = spaces_tuning.search.copies_first; copies <= spaces_tuning.search.copies_last;
-       copies *= spaces_tuning.search.copies_factor) {
-    if (missed == 2 || plim_space_is_done(search)) break;
+  double copies = spaces_tuning.search.copies_first;
+  while (copies <= spaces_tuning.search.copies_last && missed < 2 && !plim_space_is_done(search)) {
     if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) break;
     PLIM_TRY(try_demand(search, copies, &fits));
     missed = fits ? 0 : missed + 1;
+    copies *= spaces_tuning.search.copies_factor;
   }
   return PLIM_OK;
 }

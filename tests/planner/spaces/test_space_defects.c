@@ -395,6 +395,26 @@ Test(space_defects, a_solver_has_a_time_limit_where_the_call_has_none) {
   }
 }
 
+/* Each program of a refusal had all the time that the call had left before the first of them. */
+Test(space_defects, a_refusal_calls_no_solver_once_the_time_is_over) {
+  plim_space_options options = plim_space_options_default();
+  plim_graph *graph = space_case_graph(ctx, space_case_named("multi_linear"));
+  plim_platform *platform = NULL;
+  plim_space_request request;
+  plim_solver *no_solver = NULL; /* a call would end the test */
+  options.planner = "milp";
+  options.time_limit_ns = 1;
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+  assert(platform);
+  cr_assert_eq(plim_space_request_make(ctx, graph, platform, &options, &request), PLIM_OK);
+  cr_assert_lt(plim_space_seconds_left(&request), 0);
+  cr_assert_eq(plim_space_refuse(&request, no_solver), PLIM_ENOFIT);
+  cr_expect(strstr(plim_context_error(ctx), "no plan of"), "%s", plim_context_error(ctx));
+  plim_space_request_free(&request);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+}
+
 static plim_op_desc conv(int64_t batch, int64_t out) {
   const int64_t in_dims[] = {batch, 3, 8, 8}, weight[] = {5, 3, 2, 2}, out_dims[] = {batch, 5, out, out};
   plim_op_desc op = {.kind = PLIM_OP_CONV2D, .n_in = 2, .n_out = 1};
