@@ -1,4 +1,8 @@
-/* A list of commands in the making: their lifetimes, the order of their copies, and addresses. */
+/* A list of commands in the making: their lifetimes, the order of their copies, and addresses.
+ *
+ * Example of spreading: runs take 2 ns, a copy 3 ns. A copy out stands after the last use of x, and runs r and s
+ * follow. It moves to after s, the first place that begins no earlier than the copy has ended: x keeps its bytes until
+ * then, and what takes their place does not wait. It does not move past what does not fit beside x. */
 #include "planner/paging/command_list.h"
 
 #include <string.h>

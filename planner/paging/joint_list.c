@@ -4,6 +4,9 @@
  * version is a storage in a space from the event that fills it. Then what nothing reads is found, from the last event
  * to the first. At last the events become commands.
  *
+ * Example: f reads the parameter w, u updates it, and the sequence is f, u, f'. A sequence knows no versions: the
+ * second run of f must see w as the first did, so u moves after it: f, f', u.
+ *
  * planner/spaces/problem/space_lower.c walks sequences in the same three steps. There a node has one output, a drop
  * ends it, a command may copy several, and waits and a plan come out. Here a node has several storages, results are
  * written over inputs, updates wait for their readers, and a list comes out, in which copies still move. */

@@ -1,4 +1,11 @@
-/* Which buffers a sequence has, how long they live and what they come to at every event. */
+/* Which buffers a sequence has, how long they live and what they come to at every event.
+ *
+ * Example, in a space "ram" and a page space: the events are 0 run a, 1 run b(a), 2 copy a out, 3 run c(b), 4 copy a
+ * in, 5 run d(a, c). Event 0 fills a in ram, which event 2 touches last; event 2 fills it in the page space, up to
+ * event 4; event 4 fills it in ram anew, up to event 5, and the one before it there is event 0. At event 3 ram has b
+ * and c.
+ *
+ * Insertions update all of this in place, since a search makes thousands of them for each sequence. */
 #include "planner/spaces/problem/space_sequence.h"
 
 #include <string.h>

@@ -1,6 +1,10 @@
 /* Stages with copies beside compute, over any devices, spaces and links. Of a value that leaves a space in stage t, a
  * share is copied there; the rest may follow in later stages. Where it arrives a device computes in a reserved buffer,
- * or none does. A copy out of a space has its source whole and in place when the stage begins. */
+ * or none does. A copy out of a space has its source whole and in place when the stage begins.
+ *
+ * Example: half of a value is copied out in stage 3 and half in stage 4. Then flow is 0.5 in both, stored, the share
+ * that has arrived, is 0.5 in stage 4 and 1 in stage 5, and whole may be 1 from stage 5 on: from there it may be copied
+ * in. Each of the two stages takes at least half of the copy's time. */
 #include <math.h>
 
 #include "planner/spaces/program/space_model.h"

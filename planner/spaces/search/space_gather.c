@@ -1,6 +1,9 @@
 /* Joins copies of one link, since each copy pays the link's latency. From the first copy on: the next copies of its
  * link come up to it, or it goes down to them with what drops its source. Each change is lowered and simulated, so
- * that bytes and times are those of the plan. */
+ * that bytes and times are those of the plan.
+ *
+ * Example: run x, out x, run y, out y. y is not there yet at the first copy and cannot come up to it. So the first copy
+ * goes down to the second: run x, run y, out x and y. x then lives for one run more, and the latency is paid once. */
 #include "planner/spaces/search/space_search_state.h"
 
 #include <string.h>
