@@ -160,8 +160,9 @@ static const option_row rows[] = {
     {"copies", "N", "moccasin computes an operation at most so many times (default 2)", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(copies), 1, 1000},
     {"iterations", "N",
-     "planning effort in moves, of a solver in pivots or in nodes after its first, which the time alone bounds: over "
-     "spaces two minutes without --time-limit; else the plan depends on nothing else",
+     "planning effort in moves, of a solver in pivots or in nodes after its first; the plan depends on nothing else, "
+     "but "
+     "over spaces a solver ends after two minutes without --time-limit",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
      "of planning, as in 10s, 500ms, 2min or 1h (a number alone is seconds); measuring operations and training come on "
