@@ -195,24 +195,34 @@ done:
   return status;
 }
 
-static plim_status try_starts(device_search *search, int64_t *time_ns) {
-  int64_t one_ns = INT64_MAX, two_ns = INT64_MAX;
-  memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
-  PLIM_TRY(try_candidate(search, search->space, 0, &one_ns));
-  *time_ns = one_ns;
-  int32_t draws = search->runs.n <= paging_tuning.queue.many_runs ? paging_tuning.queue.draws : 0;
-  for (int32_t i = 0; i < draws && search->paging->n_devices == 0; i++) {
-    int64_t now_ns = INT64_MAX;
-    PLIM_TRY(try_candidate(search, search->space, paging_tuning.queue.noise * (i + 1), &now_ns));
-    if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+/* The runs on one device, paging what is drawn. */
+static plim_status try_draws(device_search *search) {
+  const int32_t draws = search->runs.n <= paging_tuning.queue.many_runs ? paging_tuning.queue.draws : 0;
+  for (int32_t i = 0; i < draws; i++) {
+    int64_t time_ns = INT64_MAX;
+    PLIM_TRY(try_candidate(search, search->space, paging_tuning.queue.noise * (i + 1), &time_ns));
+    if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) break;
   }
-  if (search->paging->n_devices == 0) return PLIM_OK;
+  return PLIM_OK;
+}
+
+/* *time_ns out: that of search->space. */
+static plim_status try_starts(device_search *search, int64_t *time_ns) {
+  int64_t first_device_ns = INT64_MAX, by_end_ns = INT64_MAX;
+  const int may_order =
+      search->options->order != PLIM_ORDER_FIXED && search->runs.n <= paging_tuning.queue.ordered_runs;
+  memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
+  PLIM_TRY(try_candidate(search, search->space, 0, &first_device_ns));
+  *time_ns = first_device_ns;
+  if (search->paging->n_devices == 0) return try_draws(search);
   PLIM_TRY(plim_queue_place(&search->runs, &search->spaces, search->fixed, search->space));
-  PLIM_TRY(try_candidate(search, search->space, 0, &two_ns));
-  if (two_ns < one_ns) *time_ns = two_ns;
-  if (two_ns >= one_ns) memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
-  int ordered = search->options->order != PLIM_ORDER_FIXED && search->runs.n <= paging_tuning.queue.ordered_runs;
-  return ordered ? try_order(search, time_ns) : PLIM_OK;
+  PLIM_TRY(try_candidate(search, search->space, 0, &by_end_ns));
+  if (by_end_ns < first_device_ns) {
+    *time_ns = by_end_ns;
+  } else {
+    memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
+  }
+  return may_order ? try_order(search, time_ns) : PLIM_OK;
 }
 
 /* ---- rounds ---- */
@@ -220,10 +230,9 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
 /* Another device for a run or a few neighbours. Spaces 0 to n_devices compute. */
 static void change(device_search *search) {
   const int32_t others = search->paging->n_devices;
-  int32_t width =
-      1 + plim_random_below(&search->random, plim_random_percent(&search->random, paging_tuning.queue.narrow_percent)
-                                                 ? paging_tuning.queue.narrow_window
-                                                 : paging_tuning.queue.window);
+  const int is_narrow = plim_random_percent(&search->random, paging_tuning.queue.narrow_percent);
+  const int32_t window = is_narrow ? paging_tuning.queue.narrow_window : paging_tuning.queue.window;
+  const int32_t width = 1 + plim_random_below(&search->random, window);
   int32_t from = plim_random_below(&search->random, search->runs.n),
           to = plim_random_below(&search->random, others + 1);
   memcpy(search->next, search->space, (size_t)search->runs.n * sizeof *search->space);

@@ -44,6 +44,11 @@ typedef struct cover_pass {
   int32_t out_at;
 } cover_pass;
 
+/* A buffer is named by the event that fills it. */
+static int64_t bytes_of(const cover_pass *pass, int32_t filler) {
+  return pass->problem->node[pass->sequence->event[filler].node].bytes;
+}
+
 /* Is buffer `filler` there at event u, or can it stay until then? Within the gap of the buffer that goes, others may
  * stay in its place, as long as all of them are smaller. */
 static int can_stay(cover_pass *pass, int32_t filler, int32_t u) {
@@ -51,10 +56,10 @@ static int can_stay(cover_pass *pass, int32_t filler, int32_t u) {
   if (filler < 0 || filler == pass->going) return 0;
   if (s->last[filler] >= u) return 1;
   int32_t space = plim_space_event_space(pass->problem, &s->event[filler]), from = s->last[filler] + 1, to = u;
-  int64_t bytes = pass->problem->node[s->event[filler].node].bytes;
+  int64_t bytes = bytes_of(pass, filler);
   int crosses = space == pass->space && s->last[filler] < pass->at;
   if (crosses) {
-    if (pass->extended + bytes >= pass->problem->node[s->event[pass->going].node].bytes) return 0;
+    if (pass->extended + bytes >= bytes_of(pass, pass->going)) return 0;
     if (to > pass->previous[pass->going] + 1) to = pass->previous[pass->going] + 1;
   }
   if (!plim_space_sequence_fits(s, space, from, to, bytes, pass->rules->budget[space])) return 0;
@@ -117,7 +122,7 @@ static double power(double x, double exponent) {
 
 /* What a decision relieves: its bytes, as far as they are short, over the events from `from` to `to` that are. */
 static double relief(const cover_pass *pass, int32_t filler, int32_t from, int32_t to) {
-  int64_t bytes = pass->problem->node[pass->sequence->event[filler].node].bytes;
+  int64_t bytes = bytes_of(pass, filler);
   int64_t excess = plim_space_live(pass->sequence, pass->space)[pass->at] - pass->rules->budget[pass->space];
   int64_t events = pass->short_before[to] - pass->short_before[from];
   return power((double)(bytes < excess ? bytes : excess), pass->weights->by_bytes) *
@@ -147,7 +152,7 @@ static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, d
   pass->extended = 0;
   double cost = refill(pass, pass->sequence->event[filler].node, u, max_cost);
   if (isinf(cost)) return;
-  double whole = (double)pass->problem->node[pass->sequence->event[filler].node].bytes;
+  double whole = (double)bytes_of(pass, filler);
   relieved *= (whole - (double)pass->extended) / whole;
   if (!is_better(pass, cost - credit, relieved, &score)) return;
   pass->best = score;
@@ -180,23 +185,23 @@ static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
 static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credit) {
   const plim_platform *platform = pass->problem->platform;
   const plim_space_sequence *s = pass->sequence;
-  int32_t node = s->event[filler].node, u = pass->next[filler], there = platform->link[l].to,
-          from = pass->previous[filler] + 1;
-  int32_t back = plim_platform_find_link(platform, there, pass->space), out_at = -1;
+  const int32_t node = s->event[filler].node, there = platform->link[l].to;
+  const int32_t back = plim_platform_find_link(platform, there, pass->space);
+  int32_t u = pass->next[filler], from = pass->previous[filler] + 1, out_at = -1;
   double score, cost;
   if (!plim_space_copy_allowed(pass->problem, pass->rules, node, l) || back < 0 ||
-      !plim_space_copy_allowed(pass->problem, pass->rules, node, back))
+      !plim_space_copy_allowed(pass->problem, pass->rules, node, back)) {
     return;
-  int32_t stored = plim_space_sequence_find(s, node, there, u);
+  }
+  const int32_t stored = plim_space_sequence_find(s, node, there, u);
   cost = plim_space_copy_cost(pass->problem, pass->weights, node, back);
-  int from_there = s->event[filler].kind == PLIM_SPACE_COPY && s->event[filler].at == back;
-  if (!from_there) credit = 0;
+  const int came_from_there = s->event[filler].kind == PLIM_SPACE_COPY && s->event[filler].at == back;
+  if (!came_from_there) credit = 0;
   u = return_at(pass, u, plim_space_copy_ns(pass->problem, node, back));
   if (stored < 0 || !can_stay(pass, stored, u)) {
     out_at = from = leave_at(pass, from, plim_space_copy_ns(pass->problem, node, l));
     cost += plim_space_copy_cost(pass->problem, pass->weights, node, l);
-    if (!plim_space_sequence_fits(s, there, out_at, u, pass->problem->node[node].bytes, pass->rules->budget[there]))
-      return;
+    if (!plim_space_sequence_fits(s, there, out_at, u, bytes_of(pass, filler), pass->rules->budget[there])) return;
   }
   if (!is_better(pass, cost - credit, relief(pass, filler, from, u), &score)) return;
   pass->best = score;

@@ -19,9 +19,9 @@ static void take_out(plim_space_search_state *search) {
   memset(search->marked, 0, (size_t)search->problem->n);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->event[e];
-    int repeat = v->kind == PLIM_SPACE_COPY || search->marked[v->node];
+    const int is_repeat = v->kind == PLIM_SPACE_COPY || search->marked[v->node];
     if (v->kind == PLIM_SPACE_RUN) search->marked[v->node] = 1;
-    if (repeat && e >= from && e < from + width && plim_random_percent(&search->random, percent)) {
+    if (is_repeat && e >= from && e < from + width && plim_random_percent(&search->random, percent)) {
       v->kind = PLIM_SPACE_VOID;
     }
   }
@@ -33,8 +33,8 @@ static void take_out(plim_space_search_state *search) {
 static void change_devices(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
   int32_t n = search->problem->n, devices = search->rules.devices, first = plim_random_below(&search->random, n);
-  int32_t to = plim_random_below(&search->random, devices),
-          turn = plim_random_percent(&search->random, spaces_tuning.move.turn_percent);
+  const int32_t to = plim_random_below(&search->random, devices);
+  const int turns = plim_random_percent(&search->random, spaces_tuning.move.turn_percent);
   int32_t max_width = n < spaces_tuning.move.devices_width ? n : spaces_tuning.move.devices_width;
   int32_t width = plim_random_percent(&search->random, spaces_tuning.move.one_percent)
                       ? 1
@@ -42,7 +42,7 @@ static void change_devices(plim_space_search_state *search) {
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->event[e];
     if (v->node < first || v->node >= first + width) continue;
-    int32_t device = turn ? (v->at + to) % devices : to;
+    const int32_t device = turns ? (v->at + to) % devices : to;
     if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_VOID;
     if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(search->problem, search->options->budget, v->node, device))
       v->at = device;
@@ -50,28 +50,41 @@ static void change_devices(plim_space_search_state *search) {
   plim_space_sequence_close_up(s);
 }
 
-/* A run moves as late as its first reader allows, or as early as its inputs do. */
-static void move_run(plim_space_search_state *search) {
-  plim_space_sequence *s = &search->next;
-  const plim_space_sequence *now = &search->now;
-  int32_t e = plim_random_below(&search->random, s->n), to = e, end = s->n;
-  const plim_space_event v = s->event[e];
-  for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
-    if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
+/* The last event before e that fills what e reads; -1: it reads nothing. */
+static int32_t last_input(const plim_space_sequence *s, int32_t e) {
+  int32_t last = -1;
+  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+    if (s->read[i] > last) last = s->read[i];
   }
-  if (plim_random_percent(&search->random, spaces_tuning.move.later_percent)) {
-    for (int32_t u = e + 1; u < end; u++) {
-      for (int32_t i = now->first_read[u]; i < now->first_read[u + 1]; i++) {
-        if (now->read[i] == e) end = u;
-      }
+  return last;
+}
+
+/* The first event that reads what e fills; n: none does. */
+static int32_t first_reader(const plim_space_sequence *s, int32_t e) {
+  for (int32_t u = e + 1; u < s->n; u++) {
+    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) {
+      if (s->read[i] == e) return u;
     }
-    to = e + plim_random_below(&search->random, end - e);
-    memmove(s->event + e, s->event + e + 1, (size_t)(to - e) * sizeof v);
-  } else {
-    to = to == e ? plim_random_below(&search->random, e + 1) : to + 1 + plim_random_below(&search->random, e - to);
-    memmove(s->event + to + 1, s->event + to, (size_t)(e - to) * sizeof v);
   }
-  s->event[to] = v;
+  return s->n;
+}
+
+/* An event moves later, up to its first reader, or earlier, down to its last input. */
+static void move_event(plim_space_search_state *search) {
+  plim_space_event *event = search->next.event;
+  const plim_space_sequence *now = &search->now; /* next is a copy of it, not analysed */
+  const int32_t e = plim_random_below(&search->random, now->n);
+  const plim_space_event moved = event[e];
+  int32_t to;
+  if (plim_random_percent(&search->random, spaces_tuning.move.later_percent)) {
+    to = e + plim_random_below(&search->random, first_reader(now, e) - e);
+    memmove(event + e, event + e + 1, (size_t)(to - e) * sizeof *event);
+  } else {
+    const int32_t first = last_input(now, e) + 1;
+    to = first + plim_random_below(&search->random, e - first + 1);
+    memmove(event + to + 1, event + to, (size_t)(e - to) * sizeof *event);
+  }
+  event[to] = moved;
 }
 
 static plim_status change(plim_space_search_state *search, int32_t *fits) {
@@ -81,7 +94,7 @@ static plim_status change(plim_space_search_state *search, int32_t *fits) {
   if (draw < spaces_tuning.move.devices_below && search->rules.devices > 1) {
     change_devices(search);
   } else if (draw < spaces_tuning.move.run_below) {
-    move_run(search);
+    move_event(search);
   }
   if (draw >= spaces_tuning.move.out_from) take_out(search);
   PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
@@ -104,10 +117,10 @@ static plim_status back_to_best(plim_space_search_state *search) {
 /* Another start in place of the best sequence, where one fits: what lies around the best is searched already. */
 static plim_status begin_anew(plim_space_search_state *search) {
   plim_space_weights w = plim_space_draw_weights(search);
-  int32_t devices = search->rules.devices, fits,
-          first = devices > 1 ? plim_random_below(&search->random, devices + 2) - 2 : 0;
+  const int32_t placing = plim_space_draw_placing(search);
+  int32_t fits;
   plim_space_choose_order(search, plim_random_percent(&search->random, spaces_tuning.move.drawn_order_percent));
-  PLIM_TRY(plim_space_begin_start(search, &w, first, 1, &fits));
+  PLIM_TRY(plim_space_begin_start(search, &w, placing, 1, &fits));
   if (fits) PLIM_TRY(plim_space_cover(&search->now, &search->rules, &w, &search->random, &fits));
   if (!fits) return back_to_best(search);
   PLIM_TRY(plim_space_prune(&search->now, &search->rules));
@@ -132,8 +145,8 @@ static double draw_haste(plim_space_search_state *search) {
 
 static plim_status search_rounds(plim_space_search_state *search) {
   int64_t stale = 0;
-  int small = search->options->rounds >= spaces_tuning.search.rounds_anew * ((int64_t)search->problem->n + 10);
-  int32_t patience = small ? spaces_tuning.search.patience_anew : spaces_tuning.search.patience;
+  const int is_long = search->options->rounds >= spaces_tuning.search.rounds_anew * ((int64_t)search->problem->n + 10);
+  int32_t patience = is_long ? spaces_tuning.search.patience_anew : spaces_tuning.search.patience;
   PLIM_TRY(back_to_best(search));
   for (int64_t round = 0; round < search->options->rounds && !plim_space_is_done(search); round++) {
     int32_t fits;
@@ -153,8 +166,8 @@ static plim_status search_rounds(plim_space_search_state *search) {
     }
     if (stale < patience) continue;
     stale = 0;
-    PLIM_TRY(small && plim_random_percent(&search->random, spaces_tuning.search.anew) ? begin_anew(search)
-                                                                                      : back_to_best(search));
+    PLIM_TRY(is_long && plim_random_percent(&search->random, spaces_tuning.search.anew) ? begin_anew(search)
+                                                                                        : back_to_best(search));
   }
   return PLIM_OK;
 }

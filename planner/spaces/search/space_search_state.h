@@ -170,8 +170,11 @@ PLIM_MUST_USE plim_status plim_space_try_starts(plim_space_search_state *search)
  * O(nodes^2). */
 void plim_space_choose_order(plim_space_search_state *search, int drawn);
 
+/* How a start places its runs: on a drawn device as far as that has room, or each where it is cheapest. */
+int32_t plim_space_draw_placing(plim_space_search_state *search);
+
 /* search->now: each node once in that order, on devices chosen by the weights, and (repaired) what the runs read
- * brought where they run. placing: the first device tried. *legal 0: there are no such devices. */
+ * brought where they run. placing: as plim_space_draw_placing has it. *legal 0: some node has no device with room. */
 PLIM_MUST_USE plim_status plim_space_begin_start(plim_space_search_state *search, const plim_space_weights *w,
                                                  int32_t placing, int repaired, int32_t *legal);
 

@@ -35,6 +35,11 @@ static int32_t first_placing(const plim_space_search_state *search) {
   return search->rules.devices > 1 ? PLACE_BY_COPIES : 0;
 }
 
+int32_t plim_space_draw_placing(plim_space_search_state *search) {
+  const int32_t first = first_placing(search), devices = search->rules.devices;
+  return devices > 1 ? first + plim_random_below(&search->random, devices - first) : first;
+}
+
 /* Devices of a start. *complete: 0 where some op has no device with room. */
 static void choose_devices(plim_space_search_state *search, const plim_space_weights *w, int32_t placing,
                            int32_t *complete) {
