@@ -60,16 +60,6 @@ typedef struct lower_pass {
   plim_block of_walk, of_commands; /* memory of the arrays above, but read and buffer */
 } lower_pass;
 
-void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
-  if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
-  if (e->status == PLIM_OK) e->event[e->n++] = (plim_space_event){kind, node, at};
-}
-
-void plim_space_events_free(plim_space_events *e) {
-  plim_release(e->ctx, e->event, e->room, sizeof *e->event);
-  *e = (plim_space_events){.ctx = e->ctx};
-}
-
 /* ---- forward: buffers ---- */
 
 static int32_t *open_of(const lower_pass *pass, int32_t space, int32_t node) {

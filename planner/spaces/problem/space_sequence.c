@@ -12,6 +12,20 @@
 
 #include "runtime/base/array.h"
 
+/* ---- events ---- */
+
+void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
+  if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
+  if (e->status == PLIM_OK) e->event[e->n++] = (plim_space_event){kind, node, at};
+}
+
+void plim_space_events_free(plim_space_events *e) {
+  plim_release(e->ctx, e->event, e->room, sizeof *e->event);
+  *e = (plim_space_events){.ctx = e->ctx};
+}
+
+/* ---- sequences ---- */
+
 static int64_t spans(int64_t room) {
   return room / PLIM_SPACE_SPAN + 1;
 }

@@ -5,19 +5,14 @@
 #include "planner/spaces/problem/space_problem.h"
 #include "runtime/graph/space/space_plan.h"
 
-/* ==== events (space_lower.c) ==== */
+/* ==== events (space_sequence.c) ==== */
 
-/* From a sequence of runs, copies and drops to a plan over queues: what nothing needs is left out, buffers begin and
- * end, and each command waits for what it must. */
-
-/* JOIN: a copy by the same command as the COPY or JOIN right before it, along the same link. VOID: in the sequence of a
- * search alone, an event that plim_space_sequence_close_up removes. */
 typedef enum plim_space_event_kind {
-  PLIM_SPACE_RUN,
-  PLIM_SPACE_COPY,
-  PLIM_SPACE_DROP,
-  PLIM_SPACE_JOIN,
-  PLIM_SPACE_VOID
+  PLIM_SPACE_RUN,  /* of a node on a device */
+  PLIM_SPACE_COPY, /* of a node's output along a link */
+  PLIM_SPACE_DROP, /* the end of a node's buffer in a space */
+  PLIM_SPACE_JOIN, /* a copy by the same command as the COPY or JOIN right before it, along the same link */
+  PLIM_SPACE_VOID  /* in the sequence of a search alone: plim_space_sequence_close_up removes it */
 } plim_space_event_kind;
 
 /* In the order of the sequence. A run of what is there already, and a copy to where it is already, do nothing. */
@@ -37,21 +32,15 @@ typedef struct plim_space_events {
 void plim_space_events_add(plim_space_events *events, plim_space_event_kind kind, int32_t node, int32_t at);
 void plim_space_events_free(plim_space_events *events);
 
-/* The plan of a sequence. Read of `draft`: planner, plan_class, objective, deadline_ns, keep_all, bound (no higher than
- * the plan's objective; `proved`: equal to it where no more than a solver's tolerance lies between them) and the
- * spaces' budgets [n_spaces]; its figures are the simulator's. A buffer ends after the last command that touches it,
- * or, where a copy reads it, at its drop, so that runs need not wait for the copy before. PLIM_EPLAN when the sequence
- * reads what is not there. */
-PLIM_MUST_USE plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
-                                           const plim_space_plan *draft, const int64_t *budget, int proved,
-                                           plim_space_plan **out);
-
 /* ==== sequences (space_sequence.c) ==== */
 
 /* A sequence of runs and copies as a search changes it. Nothing says when a buffer ends: it does after its last reader,
  * so that every change is an insertion or a removal. */
 
-enum { PLIM_SPACE_SPAN = 64, PLIM_SPACE_IDLE = 64 };
+enum {
+  PLIM_SPACE_SPAN = 64, /* events of which `top` has the most live bytes */
+  PLIM_SPACE_IDLE = 64  /* events without a reader, at most: where insertions leave more, all is analysed anew */
+};
 
 typedef struct plim_space_sequence {
   const plim_space_problem *problem;
@@ -147,5 +136,19 @@ typedef struct plim_space_totals {
  *   out          in   its list is empty */
 PLIM_MUST_USE plim_status plim_space_arrange(plim_space_sequence *sequence, const int64_t *budget, int spread,
                                              plim_space_totals *totals, plim_space_events *out);
+
+/* ==== lowering (space_lower.c) ==== */
+
+/* From a sequence of runs, copies and drops to a plan over queues: what nothing needs is left out, buffers begin and
+ * end, and each command waits for what it must. */
+
+/* The plan of a sequence. Read of `draft`: planner, plan_class, objective, deadline_ns, keep_all, bound (no higher than
+ * the plan's objective; `proved`: equal to it where no more than a solver's tolerance lies between them) and the
+ * spaces' budgets [n_spaces]; its figures are the simulator's. A buffer ends after the last command that touches it,
+ * or, where a copy reads it, at its drop, so that runs need not wait for the copy before. PLIM_EPLAN when the sequence
+ * reads what is not there. */
+PLIM_MUST_USE plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
+                                           const plim_space_plan *draft, const int64_t *budget, int proved,
+                                           plim_space_plan **out);
 
 #endif
