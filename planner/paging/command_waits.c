@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "planner/paging/command_list.h"
-#include "planner/spaces/problem/queue_waits.h"
+#include "planner/spaces/problem/space_sequence.h"
 
 typedef struct wait_pass {
   const plim_command_list *list;

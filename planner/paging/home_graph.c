@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/paging/page_plan.h"
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "runtime/base/integers.h"
 

@@ -5,10 +5,9 @@
  * its home ends it after the update. A run of "home in" becomes a copy of the parameter from its home, and the update
  * is followed by a copy of it to its home. A step of another graph, evaluation, has the same homes at the same
  * offsets. */
-#include "planner/paging/page_plan.h"
 
 #include "planner/paging/command_list.h"
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 
 enum { SPACES = 2 };

@@ -6,7 +6,6 @@
  * the arena alone. At last the joint search begins with the best of them. The fastest plan is taken; one without paging
  * counts too.
  * Keep-all's plan is made once for each graph and set of variants, with no more packing than the budget asks for. */
-#include "planner/paging/page_plan.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 #include "planner/one_arena/arena_plan.h"
 #include "planner/paging/joint_problem.h"
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"

@@ -1,7 +1,7 @@
 /* Takes a first plan for a large graph from a planner of one arena. A planner of one arena looks at a graph of many
  * ops in less time than covering here, which weighs each decision along the whole sequence. Its costs are those of the
  * objective on the device. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  * lowers the commands again for its own rates. So a later call for no fewer bytes and no slower links has a plan that
  * is as good. */
 #include "planner/front/front.h"
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <stdio.h>
 #include <string.h>

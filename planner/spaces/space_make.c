@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "planner/spaces/bound/space_bound.h"
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"

@@ -1,6 +1,6 @@
 /* Searches with recompute alone, with paging alone, and then with both. Where recompute alone or paging alone is best,
  * rounds that do both hardly find it, as what one op gains by the other hides what many gain together. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <math.h>
 

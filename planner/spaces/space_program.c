@@ -1,5 +1,5 @@
 /* Solves the integer program of a planner, and makes the plan of its point. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <math.h>
 #include <string.h>

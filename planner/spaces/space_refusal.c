@@ -1,7 +1,7 @@
 /* Finds the smallest budgets for which an integer program has a point. The same program, with a column in place of
  * some budgets: how many times the budget is used. The search that comes before a program may know a plan outside its
  * class, and less is then enough. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <math.h>
 

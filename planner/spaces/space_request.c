@@ -1,11 +1,10 @@
 /* Checks what a call asks for, and computes what follows from that alone. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "planner/spaces/search/space_search_state.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/name.h"

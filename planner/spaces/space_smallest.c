@@ -1,6 +1,6 @@
 /* Finds the smallest budgets for which the search has a plan, and says them. Bisection: every trial is a search of few
  * rounds, so that what is named has a plan, and what is smaller may have one that was not found. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 #include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>

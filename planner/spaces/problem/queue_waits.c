@@ -1,5 +1,5 @@
 /* Lists waits by vector clocks: a command knows, of each queue, the last command that ends before it begins. */
-#include "planner/spaces/problem/queue_waits.h"
+#include "planner/spaces/problem/space_sequence.h"
 
 #include <string.h>
 

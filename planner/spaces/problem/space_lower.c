@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/spaces/problem/queue_waits.h"
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 

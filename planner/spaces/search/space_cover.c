@@ -11,7 +11,7 @@
  *
  * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
  * in stands that much earlier: what else is there meanwhile then has room. */
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * touch, and here only when it is evicted or has no reader left. After Kirisame et al., ICLR 2021, for the score.
  *
  * planner/paging/queue_decode.c makes room in the same way for runs that are given, and says how it differs. */
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * Example: run x, out x, run y, out y. y is not there yet at the first copy and cannot come up to it. So the first copy
  * goes down to the second: run x, run y, out x and y. x then lives for one run more, and the latency is paid once. */
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 
 #include <string.h>
 

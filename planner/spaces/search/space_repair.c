@@ -1,6 +1,6 @@
 /* Repair: gives every event of a sequence what it reads, in one walk. What is not there is copied, along one link or
  * two, or recomputed, whichever is cheapest. Pruning: an event goes where the buffer before it can stay instead. */
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

@@ -1,10 +1,12 @@
-/* Plans over spaces without a solver: greedy covering from several starts, then local search. */
+/* Plans over spaces without a solver: greedy covering from several starts, then local search; and joined copies. */
 #ifndef PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_H
 #define PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_H
 
 #include "planner/spaces/problem/space_sequence.h"
 
-enum { PLIM_SPACE_STARTS = 4 };
+/* ==== search (space_search.c) ==== */
+
+enum { PLIM_SPACE_STARTS = 4 /* sequences to begin with, at most */ };
 
 typedef struct plim_space_search_options {
   plim_objective objective;
@@ -30,5 +32,16 @@ typedef struct plim_space_found {
  * Deterministic where none is. O(rounds x events). */
 PLIM_MUST_USE plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                                             plim_space_found *found, plim_space_events *out);
+
+/* ==== joined copies (space_gather.c) ==== */
+
+/* Copies that travel together: one command for several storages pays the latency of its link once. */
+
+/* Join copies of one link wherever the plan is no worse by its objective and takes less in sum. `events` has RUN, COPY
+ * and DROP, and is changed. Peaks stay within `budget`, and the makespan within the deadline of `draft`, where they
+ * were; else they do not grow. draft, budget: as for plim_space_lower. Deterministic where no deadline of the context
+ * ends it; O(copies x events), and no more than a fixed number of events. */
+PLIM_MUST_USE plim_status plim_space_gather(const plim_space_problem *problem, const plim_space_plan *draft,
+                                            const int64_t *budget, plim_space_events *events);
 
 #endif

@@ -12,7 +12,7 @@
 #include "kernels/op.h"
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"

@@ -1,6 +1,6 @@
 /* planner/spaces/space_first.c and planner/one_arena/unpacked_plan.c: large graphs begin with a plan of one
  * arena. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* planner/spaces/space_kept.c: what calls know of those before them. */
-#include "planner/spaces/space_request.h"
+#include "planner/spaces/space_make_internal.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

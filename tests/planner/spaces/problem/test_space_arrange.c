@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "planner/spaces/problem/space_problem.h"
-#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/search/space_search_internal.h"
 #include "planner/spaces/space_make.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"

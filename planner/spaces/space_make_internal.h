@@ -1,6 +1,6 @@
 /* One call for a plan over spaces: what was asked for, known plans, how it is answered or refused. */
-#ifndef PLIM_PLANNER_SPACES_SPACE_REQUEST_H
-#define PLIM_PLANNER_SPACES_SPACE_REQUEST_H
+#ifndef PLIM_PLANNER_SPACES_SPACE_MAKE_INTERNAL_H
+#define PLIM_PLANNER_SPACES_SPACE_MAKE_INTERNAL_H
 
 #include "planner/spaces/program/space_model.h"
 #include "planner/spaces/search/space_search.h"

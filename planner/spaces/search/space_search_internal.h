@@ -1,6 +1,6 @@
 /* What the search's files share: weights and rules, its state, its starts, repairs. */
-#ifndef PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_STATE_H
-#define PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_STATE_H
+#ifndef PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_INTERNAL_H
+#define PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_INTERNAL_H
 
 #include "planner/spaces/problem/space_problem.h"
 #include "planner/spaces/problem/space_sequence.h"
@@ -86,17 +86,6 @@ PLIM_MUST_USE plim_status plim_space_cover(plim_space_sequence *sequence, const 
  * O(runs x (live buffers looked at, at most 200)). Deterministic. */
 PLIM_MUST_USE plim_status plim_space_demand(plim_space_sequence *sequence, const plim_space_rules *rules,
                                             const plim_space_weights *weights, int32_t *fits);
-
-/* ==== joined copies (space_gather.c) ==== */
-
-/* Copies that travel together: one command for several storages pays the latency of its link once. */
-
-/* Join copies of one link wherever the plan is no worse by its objective and takes less in sum. `events` has RUN, COPY
- * and DROP, and is changed. Peaks stay within `budget`, and the makespan within the deadline of `draft`, where they
- * were; else they do not grow. draft, budget: as for plim_space_lower. Deterministic where no deadline of the context
- * ends it; O(copies x events), and no more than a fixed number of events. */
-PLIM_MUST_USE plim_status plim_space_gather(const plim_space_problem *problem, const plim_space_plan *draft,
-                                            const int64_t *budget, plim_space_events *events);
 
 /* ==== state ==== */
 
