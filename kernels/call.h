@@ -147,7 +147,8 @@ typedef struct k_products {
 
 /* Rows of a whole whose parts lie beside each other: concat, split. */
 typedef struct k_joint {
-  int64_t part_at[PLIM_OP_MAX_IN + 1]; /* elements of a row before part i; [number of parts] is all of it */
+  int64_t whole;                       /* elements of a row */
+  int64_t part_at[PLIM_OP_MAX_IN + 1]; /* of them, those before part i of the call's, and those before its end */
 } k_joint;
 
 typedef struct k_call {

@@ -102,8 +102,8 @@ int k_view_merged(const plim_shape *shape, k_view *view) {
 
 k_call k_launch_bind(const k_launch *launch, const plim_kernel_args *args, const uint64_t *now) {
   k_call call = launch->call;
-  for (int i = 0; i < call.n_in; i++) call.in[i] = args->in[i];
-  for (int i = 0; i < call.n_out; i++) call.out[i] = args->out[i];
+  for (int i = 0; i < call.n_in; i++) call.in[i] = args->in[launch->first_in + i];
+  for (int i = 0; i < call.n_out; i++) call.out[i] = args->out[launch->first_out + i];
   for (int i = 0; i < call.n_upd; i++) call.upd[i] = args->upd[i];
   call.workspace = args->workspace;
   call.now = now;

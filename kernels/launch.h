@@ -20,15 +20,22 @@ typedef struct k_phase {
 } k_phase;
 
 typedef struct k_launch {
-  k_call call; /* operands are filled in at run time */
+  k_call call;                         /* operands are filled in at run time */
+  int32_t number, first_in, first_out; /* of the op's launches; the operands that are the call's first ones */
   int phases;
   k_phase phase[K_PHASES_MAX];
   int64_t workspace_bytes;
 } k_launch;
 
 /* Functions of this header are pure: any thread may call them, and they take O(operands).
- * Fill *launch for an op; 0 when its shapes or attributes are none that the kernels serve. Nothing that a later run
- * reads or writes lies outside the operands when this returned 1. */
+ * An op runs as one launch after another, of which each has at most K_LAUNCH_OPERANDS inputs and outputs: a GPU takes
+ * 4 KiB as arguments of a kernel. Only ops with a list of any number, as concat, have more than one. */
+enum { K_LAUNCH_OPERANDS = 32 };
+int32_t k_launch_count(const plim_op_desc *op);
+/* Fill *launch for launch `number` (0, 1, ...) of an op; 0 when its shapes or attributes are none that the kernels
+ * serve. Nothing that a later run reads or writes lies outside the operands when this returned 1. k_launch_make: for
+ * the first, which is the only one of ops without a list of any number. */
+int k_launch_make_at(const plim_op_desc *op, int32_t number, k_launch *launch);
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
 
 /* Cut what tiles do row after row into more tiles, for a device of thousands of threads. Workspace and bits change. */

@@ -34,18 +34,32 @@ static int are_valid(const plim_shape *shape, int32_t n, int *layout) {
   return 1;
 }
 
+static int32_t larger(int32_t a, int32_t b) {
+  return a > b ? a : b;
+}
+
+/* Kinds without a list of any number have no operands but those that one argument holds. */
+int32_t k_launch_count(const plim_op_desc *op) {
+  return (larger(op->n_in, op->n_out) + K_LAUNCH_OPERANDS - 1) / K_LAUNCH_OPERANDS;
+}
+
 int k_launch_make(const plim_op_desc *op, k_launch *launch) {
+  return k_launch_make_at(op, 0, launch);
+}
+
+int k_launch_make_at(const plim_op_desc *op, int32_t number, k_launch *launch) {
   plim_dtype type;
   int layout = -1;
-  if (op->n_in > PLIM_OP_MAX_IN || op->n_out > PLIM_OP_MAX_OUT || op->n_upd > PLIM_OP_MAX_UPD) return 0;
-  if (!are_valid(op->in, op->n_in, &layout) || !are_valid(op->out, op->n_out, &layout) ||
-      !are_valid(op->upd, op->n_upd, &layout) || !plim_op_fits(op, NULL, NULL, 0) || !plim_op_type(op, &type)) {
+  if (!are_valid(plim_op_inputs(op), op->n_in, &layout) || !are_valid(plim_op_outputs(op), op->n_out, &layout) ||
+      !are_valid(plim_op_updates(op), op->n_upd, &layout) || !plim_op_fits(op, NULL, NULL, 0) ||
+      !plim_op_type(op, &type)) {
     return 0;
   }
   int i = 0;
   while (i < KINDS && kinds[i].kind != op->kind) i++;
   if (layout == PLIM_LAYOUT_COUNT && (i == KINDS || kinds[i].layouts == ONE)) return 0;
-  *launch = (k_launch){.call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
+  *launch = (k_launch){.number = number,
+                       .call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
   launch->call.type = type == PLIM_BF16 ? K_TYPE_BF16 : K_TYPE_FLOAT;
   return i < KINDS ? kinds[i].launch(op, launch) : k_launch_elementwise(op, launch);
 }

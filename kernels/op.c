@@ -160,11 +160,22 @@ static int types_fit(const plim_op_operand *list, const plim_shape *shape, int c
   return 1;
 }
 
+const plim_shape *plim_op_inputs(const plim_op_desc *op) {
+  return op->n_in > PLIM_OP_MAX_IN ? op->many_in : op->in;
+}
+const plim_shape *plim_op_outputs(const plim_op_desc *op) {
+  return op->n_out > PLIM_OP_MAX_OUT ? op->many_out : op->out;
+}
+const plim_shape *plim_op_updates(const plim_op_desc *op) {
+  return op->n_upd > PLIM_OP_MAX_UPD ? op->many_upd : op->upd;
+}
+
 int plim_op_type(const plim_op_desc *op, plim_dtype *type) {
   const plim_op_row *row = plim_op_kind_row(op->kind);
   plim_dtype found = PLIM_DTYPE_COUNT;
-  if (!row || !types_fit(row->in, op->in, op->n_in, &found) || !types_fit(row->out, op->out, op->n_out, &found) ||
-      !types_fit(row->upd, op->upd, op->n_upd, &found)) {
+  if (!row || !types_fit(row->in, plim_op_inputs(op), op->n_in, &found) ||
+      !types_fit(row->out, plim_op_outputs(op), op->n_out, &found) ||
+      !types_fit(row->upd, plim_op_updates(op), op->n_upd, &found)) {
     return 0;
   }
   *type = found == PLIM_DTYPE_COUNT ? PLIM_F32 : found;
@@ -327,6 +338,15 @@ static int64_t saturated(int64_t a, int64_t b) {
   return product < 0 ? INT64_MAX : product;
 }
 
+static int64_t most_elements(const plim_shape *shape, int32_t n) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < n; i++) {
+    const int64_t elements = plim_shape_elements(&shape[i]);
+    if (elements > most) most = elements;
+  }
+  return most;
+}
+
 int64_t plim_op_flops(const plim_op_desc *op) {
   const plim_op_row *row = plim_op_kind_row(op->kind);
   plim_op_sizes sizes;
@@ -334,16 +354,8 @@ int64_t plim_op_flops(const plim_op_desc *op) {
     const int64_t flops = plim_op_product(&sizes, row->flops);
     if (flops >= 0) return flops;
   }
-  int64_t most = 0;
-  for (int i = 0; i < op->n_in; i++) {
-    int64_t n = plim_shape_elements(&op->in[i]);
-    if (n > most) most = n;
-  }
-  for (int i = 0; i < op->n_out; i++) {
-    int64_t n = plim_shape_elements(&op->out[i]);
-    if (n > most) most = n;
-  }
-  return saturated(4, most);
+  const int64_t in = most_elements(plim_op_inputs(op), op->n_in), out = most_elements(plim_op_outputs(op), op->n_out);
+  return saturated(4, in > out ? in : out);
 }
 
 /* Bytes that an operand moves once; -1 when its shape is not allowed. */
@@ -369,9 +381,9 @@ int64_t plim_op_traffic(const plim_op_desc *op) {
     const plim_op_operand *list;
     const plim_shape *shape;
     int32_t count, times;
-  } lists[] = {{row ? row->in : NULL, op->in, op->n_in, 1},
-               {row ? row->out : NULL, op->out, op->n_out, 1},
-               {row ? row->upd : NULL, op->upd, op->n_upd, 2}};
+  } lists[] = {{row ? row->in : NULL, plim_op_inputs(op), op->n_in, 1},
+               {row ? row->out : NULL, plim_op_outputs(op), op->n_out, 1},
+               {row ? row->upd : NULL, plim_op_updates(op), op->n_upd, 2}};
   int64_t sum = 0;
   for (int l = 0; l < 3; l++) {
     for (int32_t i = 0; i < lists[l].count; i++) {

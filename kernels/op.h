@@ -21,9 +21,8 @@ enum { PLIM_WINDOW_PLACES = 1 << 24 };
 /* The most taps of a depthwise filter: a thread block keeps an offset for each. */
 enum { PLIM_DEPTHWISE_TAPS = 1024 };
 
-/* Operands of one op with kernels. These get all of them as one argument, of which a GPU takes at most 4 KiB, and a
- * plim_op_desc holds their shapes without an allocation. More tensors are joined in steps. Custom ops have any number
- * of operands, and at most PLIM_OP_MAX_PAIRS in-place pairs. */
+/* Operands that a plim_op_desc, a plim_op_spec and an argument of our kernels hold themselves. An op may have any
+ * number of operands: longer lists lie outside. It has at most PLIM_OP_MAX_PAIRS in-place pairs. */
 enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it
@@ -173,7 +172,15 @@ typedef struct plim_op_desc {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd;
   plim_shape in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
+  /* [n_in], [n_out], [n_upd]  in place of the arrays where a list is longer than they are; else NULL. Borrowed: those
+   * of an op of a graph live as long as the graph */
+  const plim_shape *many_in, *many_out, *many_upd;
 } plim_op_desc;
+
+/* The shapes of all operands of a list, wherever they lie: [n_in], [n_out], [n_upd]. */
+const plim_shape *plim_op_inputs(const plim_op_desc *op);
+const plim_shape *plim_op_outputs(const plim_op_desc *op);
+const plim_shape *plim_op_updates(const plim_op_desc *op);
 
 /* ---- op rows ---- */
 

@@ -132,6 +132,9 @@ static int refuse_shape(const plim_op_row *row, const plim_op_operand *operand, 
 static int fit_list(const plim_op_row *row, const plim_op_operand *list, const char *what, const plim_shape *shape,
                     int32_t count, plim_op_sizes *sizes, char *why, size_t why_bytes) {
   const int32_t most = plim_op_operands_most(list), least = plim_op_operands_least(list);
+  if (count < least && most == INT32_MAX) {
+    return refuse(why, why_bytes, "a %s has at least %d %s, not %d", row->name, (int)least, what, (int)count);
+  }
   if (count < least || count > most) {
     return refuse(why, why_bytes, "a %s has %d to %d %s, not %d", row->name, (int)least, (int)most, what, (int)count);
   }
@@ -155,10 +158,10 @@ int plim_op_fits(const plim_op_desc *op, plim_op_sizes *sizes, char *why, size_t
   to->n_rest = -1;
   if (!row) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
   if (op->kind == PLIM_OP_CUSTOM) return 1;
-  if (!fit_list(row, row->in, "inputs", op->in, op->n_in, to, why, why_bytes)) return 0;
+  if (!fit_list(row, row->in, "inputs", plim_op_inputs(op), op->n_in, to, why, why_bytes)) return 0;
   if (!bind_sums(to)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
-  if (!fit_list(row, row->out, "outputs", op->out, op->n_out, to, why, why_bytes)) return 0;
-  if (!fit_list(row, row->upd, "updates", op->upd, op->n_upd, to, why, why_bytes)) return 0;
+  if (!fit_list(row, row->out, "outputs", plim_op_outputs(op), op->n_out, to, why, why_bytes)) return 0;
+  if (!fit_list(row, row->upd, "updates", plim_op_updates(op), op->n_upd, to, why, why_bytes)) return 0;
   if (!bind_sums(to)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
   if (!plim_op_type(op, &type)) return refuse(why, why_bytes, "no %s takes operands of these types", row->name);
   if (row->check && !row->check(op)) {
@@ -200,11 +203,12 @@ static int infer_shape(const plim_op_operand *operand, const plim_op_sizes *size
 
 int plim_op_infer(plim_op_desc *op, int32_t n_out, char *why, size_t why_bytes) {
   const plim_op_row *row = plim_op_kind_row(op->kind);
+  const plim_shape *first = plim_op_inputs(op);
   plim_op_sizes sizes = {.n_rest = -1};
   plim_dtype own;
   op->n_out = 0;
   if (!row || n_out > PLIM_OP_MAX_OUT) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
-  if (!fit_list(row, row->in, "inputs", op->in, op->n_in, &sizes, why, why_bytes)) return 0;
+  if (!fit_list(row, row->in, "inputs", plim_op_inputs(op), op->n_in, &sizes, why, why_bytes)) return 0;
   if (!bind_sums(&sizes)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
   if (!plim_op_type(op, &own)) return refuse(why, why_bytes, "no %s takes operands of these types", row->name);
   for (int32_t i = 0; i < n_out; i++) {
@@ -213,7 +217,7 @@ int plim_op_infer(plim_op_desc *op, int32_t n_out, char *why, size_t why_bytes) 
     if (!operand || !infer_shape(operand, &sizes, &shape)) {
       return refuse(why, why_bytes, "the sizes of output %d of a %s do not follow from its inputs", (int)i, row->name);
     }
-    if (shape.rank == op->in[0].rank) shape.layout = op->in[0].layout;
+    if (shape.rank == first->rank) shape.layout = first->layout;
     if (plim_shape_elements(&shape) < 0) shape.layout = PLIM_FLAT;
     op->out[i] = shape;
   }

@@ -4,14 +4,27 @@
 #include <string.h>
 
 typedef struct state {
-  k_launch launch;
   const k_bodies *bodies;
   int threads;
+  int32_t n;
+  k_launch *launch; /* [n] */
 } state;
 
 plim_kernel_info plim_single_source_info(const k_launch *launch) {
   return (plim_kernel_info){
       .name = PLIM_SINGLE_SOURCE, .numerics_key = PLIM_SINGLE_SOURCE, .workspace_bytes = launch->workspace_bytes};
+}
+
+int plim_single_source_launches(const plim_op_desc *op, const plim_kernel_memory *memory, k_launch **launch,
+                                int32_t *n) {
+  k_launch first;
+  if (!k_launch_make(op, &first)) return PLIM_KERNEL_UNSUPPORTED;
+  *n = k_launch_count(op);
+  *launch = plim_kernel_allocate(memory, (size_t)*n, sizeof **launch);
+  if (!*launch) return PLIM_KERNEL_NOMEM;
+  (*launch)[0] = first;
+  for (int32_t l = 1; l < *n; l++) (void)k_launch_make_at(op, l, &(*launch)[l]); /* what serves the first serves all */
+  return PLIM_KERNEL_OK;
 }
 
 static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
@@ -23,17 +36,21 @@ static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int
 
 static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type,
                 const plim_kernel_memory *memory, void **out) {
-  k_launch launch;
-  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || threads < 1 || !k_launch_make(op, &launch))
-    return PLIM_KERNEL_UNSUPPORTED;
+  state s = {.threads = threads};
+  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || threads < 1) return PLIM_KERNEL_UNSUPPORTED;
+  const int result = plim_single_source_launches(op, memory, &s.launch, &s.n);
+  if (result != PLIM_KERNEL_OK) return result;
+  s.bodies = of_type[s.launch[0].call.type];
   state *made = plim_kernel_allocate(memory, 1, sizeof *made);
-  if (!made) return PLIM_KERNEL_NOMEM;
-  *made = (state){launch, of_type[launch.call.type], threads};
+  if (made) *made = s;
+  if (!made) plim_kernel_release(memory, s.launch, (size_t)s.n, sizeof *s.launch);
   *out = made;
-  return PLIM_KERNEL_OK;
+  return made ? PLIM_KERNEL_OK : PLIM_KERNEL_NOMEM;
 }
 
 static void release(const plim_kernel_memory *memory, void *opaque) {
+  const state *s = opaque;
+  if (s) plim_kernel_release(memory, s->launch, (size_t)s->n, sizeof *s->launch);
   plim_kernel_release(memory, opaque, 1, sizeof(state));
 }
 
@@ -49,10 +66,12 @@ static void run_phase(const k_phase *phase, k_tile_fn *tile, const k_call *call,
 static int run(void *opaque, const plim_kernel_args *args) {
   const state *s = opaque;
   const uint64_t now[2] = {args->seed, (uint64_t)args->step};
-  const k_call call = k_launch_bind(&s->launch, args, now);
-  for (int i = 0; i < s->launch.phases; i++) {
-    const k_phase *phase = &s->launch.phase[i];
-    run_phase(phase, s->bodies->tile[phase->body], &call, s->threads);
+  for (int32_t l = 0; l < s->n; l++) {
+    const k_launch *launch = &s->launch[l];
+    const k_call call = k_launch_bind(launch, args, now);
+    for (int i = 0; i < launch->phases; i++) {
+      run_phase(&launch->phase[i], s->bodies->tile[launch->phase[i].body], &call, s->threads);
+    }
   }
   return PLIM_KERNEL_OK;
 }

@@ -34,9 +34,12 @@ static int list_own(const plim_cuda_engine *engine, const plim_op_desc *op, plim
 static int make_launch(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                        plim_cuda_kernel *kernel) {
   (void)engine;
-  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || !make_wide(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
+  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0) return PLIM_KERNEL_UNSUPPORTED;
   kernel->kind = PLIM_CUDA_LAUNCH;
-  kernel->workspace_bytes = kernel->launch.workspace_bytes;
+  const int result = plim_single_source_launches(op, &kernel->memory, &kernel->launch, &kernel->n_launches);
+  if (result != PLIM_KERNEL_OK) return result;
+  for (int32_t l = 0; l < kernel->n_launches; l++) k_launch_divide_more(&kernel->launch[l]);
+  kernel->workspace_bytes = kernel->launch->workspace_bytes;
   return PLIM_KERNEL_OK;
 }
 
@@ -115,6 +118,9 @@ void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
   if (!kernel) return;
   const plim_kernel_memory memory = kernel->memory;
   if (kernel->kind == PLIM_CUDA_OWN) plim_own_free(&kernel->own);
+  if (kernel->kind == PLIM_CUDA_LAUNCH) {
+    plim_kernel_release(&memory, kernel->launch, (size_t)kernel->n_launches, sizeof *kernel->launch);
+  }
   if (kernel->kind == PLIM_CUDA_STAGES) {
     for (int32_t i = 0; i < kernel->n; i++) {
       if (kernel->stage[i].kind == PLIM_STAGE_CONVOLUTION) plim_dnn_free(kernel->stage[i].dnn);
@@ -133,23 +139,32 @@ int plim_cuda_kernel_load(plim_cuda_kernel *kernel, const plim_cuda_engine *engi
   if (kernel->has_run) return 0;
   if (kernel->kind != PLIM_CUDA_LAUNCH) return plim_cuda_kernel_run(kernel, engine, stream, args, now);
   kernel->has_run = 1;
-  const k_call call = k_launch_bind(&kernel->launch, args, now);
-  for (int i = 0; i < kernel->launch.phases; i++) {
-    int code = engine->driver->launch(kernel->launch.phase[i].body, &call, 0, stream);
+  const k_call call = k_launch_bind(kernel->launch, args, now); /* all launches are of the same kernels */
+  for (int i = 0; i < kernel->launch->phases; i++) {
+    int code = engine->driver->launch(kernel->launch->phase[i].body, &call, 0, stream);
     if (code != 0) return code;
   }
   return 0;
 }
 
-static int run_launch(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+static int run_launch(const k_launch *launch, const plim_cuda_engine *engine, void *stream,
                       const plim_kernel_args *args, const uint64_t *now) {
-  const k_call call = k_launch_bind(&kernel->launch, args, now);
-  for (int i = 0; i < kernel->launch.phases; i++) {
-    const k_phase *phase = &kernel->launch.phase[i];
+  const k_call call = k_launch_bind(launch, args, now);
+  for (int i = 0; i < launch->phases; i++) {
+    const k_phase *phase = &launch->phase[i];
     int code = engine->driver->launch(phase->body, &call, phase->tiles, stream);
     if (code != 0) return code;
   }
   return 0;
+}
+
+static int run_launches(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+                        const plim_kernel_args *args, const uint64_t *now) {
+  int code = 0;
+  for (int32_t l = 0; l < kernel->n_launches && code == 0; l++) {
+    code = run_launch(&kernel->launch[l], engine, stream, args, now);
+  }
+  return code;
 }
 
 static int run_own(const plim_own_prepared *own, void *stream, const plim_kernel_args *args, const uint64_t *now) {
@@ -205,7 +220,7 @@ int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engin
                          const plim_kernel_args *args, const uint64_t *now) {
   kernel->has_run = 1;
   if (kernel->kind == PLIM_CUDA_OWN) return run_own(&kernel->own, stream, args, now);
-  if (kernel->kind == PLIM_CUDA_LAUNCH) return run_launch(kernel, engine, stream, args, now);
+  if (kernel->kind == PLIM_CUDA_LAUNCH) return run_launches(kernel, engine, stream, args, now);
   for (int32_t i = 0; i < kernel->n; i++) {
     int code = run_stage(kernel, &kernel->stage[i], engine, stream, args);
     if (code != 0) return code;

@@ -54,7 +54,10 @@ struct plim_cuda_kernel {
       int32_t n, room;
       plim_cuda_stage *stage; /* [room], n of them used */
     };
-    k_launch launch;
+    struct {
+      int32_t n_launches;
+      k_launch *launch; /* [n_launches] */
+    };
     plim_own_prepared own;
   };
 };

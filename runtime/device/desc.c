@@ -8,8 +8,8 @@
 
 #include "kernels/fnv.h"
 
-static void copy_shapes(int32_t n, const plim_shape *from, plim_shape *to) {
-  for (int32_t i = 0; i < n; i++) {
+static void copy_shapes(int32_t n, int32_t capacity, const plim_shape *from, plim_shape *to) {
+  for (int32_t i = 0; i < n && n <= capacity; i++) {
     to[i].dtype = from[i].dtype;
     to[i].layout = from[i].layout;
     to[i].rank = from[i].rank;
@@ -41,9 +41,12 @@ void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   out->n_in = desc.n_in;
   out->n_out = desc.n_out;
   out->n_upd = desc.n_upd;
-  copy_shapes(desc.n_in, desc.in, out->in);
-  copy_shapes(desc.n_out, desc.out, out->out);
-  copy_shapes(desc.n_upd, desc.upd, out->upd);
+  copy_shapes(desc.n_in, PLIM_OP_MAX_IN, desc.in, out->in);
+  copy_shapes(desc.n_out, PLIM_OP_MAX_OUT, desc.out, out->out);
+  copy_shapes(desc.n_upd, PLIM_OP_MAX_UPD, desc.upd, out->upd);
+  out->many_in = desc.many_in;
+  out->many_out = desc.many_out;
+  out->many_upd = desc.many_upd;
 }
 
 /* FNV-1a over words of 4 bytes. */
@@ -60,9 +63,9 @@ _Static_assert(offsetof(plim_op_desc, in) % 4 == 0 && sizeof(plim_shape) % 4 == 
 
 uint64_t plim_desc_hash(const plim_op_desc *desc) {
   uint64_t hash = hash_words(PLIM_FNV64, desc, offsetof(plim_op_desc, in));
-  hash = hash_words(hash, desc->in, (size_t)desc->n_in * sizeof *desc->in);
-  hash = hash_words(hash, desc->out, (size_t)desc->n_out * sizeof *desc->out);
-  hash = hash_words(hash, desc->upd, (size_t)desc->n_upd * sizeof *desc->upd);
+  hash = hash_words(hash, plim_op_inputs(desc), (size_t)desc->n_in * sizeof(plim_shape));
+  hash = hash_words(hash, plim_op_outputs(desc), (size_t)desc->n_out * sizeof(plim_shape));
+  hash = hash_words(hash, plim_op_updates(desc), (size_t)desc->n_upd * sizeof(plim_shape));
   return hash ^ (hash >> 29);
 }
 
@@ -73,8 +76,9 @@ static int equal_shapes(const plim_shape *a, const plim_shape *b, int32_t n) {
 /* Compares bytes: the padding of canonical descriptions is zero. */
 int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b) {
   const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
-  return memcmp(x, y, offsetof(plim_op_desc, in)) == 0 && equal_shapes(a->in, b->in, a->n_in) &&
-         equal_shapes(a->out, b->out, a->n_out) && equal_shapes(a->upd, b->upd, a->n_upd);
+  return memcmp(x, y, offsetof(plim_op_desc, in)) == 0 && equal_shapes(plim_op_inputs(a), plim_op_inputs(b), a->n_in) &&
+         equal_shapes(plim_op_outputs(a), plim_op_outputs(b), a->n_out) &&
+         equal_shapes(plim_op_updates(a), plim_op_updates(b), a->n_upd);
 }
 
 /* Text under construction; `used` stops at the end of the buffer. */
@@ -114,12 +118,16 @@ static void append_attr(writer *w, const plim_attr *attr, const plim_attrs *attr
   }
 }
 
+int64_t plim_desc_text_bytes(const plim_op_desc *desc) {
+  return PLIM_DESC_ALONE_BYTES + PLIM_DESC_OPERAND_BYTES * ((int64_t)desc->n_in + desc->n_out + desc->n_upd);
+}
+
 void plim_desc_text(const plim_op_desc *desc, char *text, size_t size) {
   writer w = {text, size, 0};
   const plim_attr *attr;
   append(&w, "%s", plim_op_kind_name(desc->kind));
   for (int i = 0; (attr = plim_op_kind_attr(desc->kind, i)) != NULL; i++) append_attr(&w, attr, &desc->attrs);
-  append_shapes(&w, "in", desc->n_in, desc->in);
-  append_shapes(&w, "out", desc->n_out, desc->out);
-  append_shapes(&w, "upd", desc->n_upd, desc->upd);
+  append_shapes(&w, "in", desc->n_in, plim_op_inputs(desc));
+  append_shapes(&w, "out", desc->n_out, plim_op_outputs(desc));
+  append_shapes(&w, "upd", desc->n_upd, plim_op_updates(desc));
 }

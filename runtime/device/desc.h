@@ -11,13 +11,13 @@
 extern "C" {
 #endif
 
-/* Room for the longest text: all operands, each of at most 356 characters (role, dtype, layout, eight sizes and eight
- * strides of 20), the kind, 64, and the attributes, each a name and four numbers of 24. */
-enum { PLIM_DESC_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
-enum { PLIM_DESC_TEXT_BYTES = PLIM_DESC_OPERANDS * 356 + 64 + 24 * 160 };
+/* Bytes of the longest text: for each operand 356 (role, dtype, layout, eight sizes and eight strides of 20), for the
+ * kind 64, and for the attributes a name and four numbers of 24 each. */
+enum { PLIM_DESC_OPERAND_BYTES = 356, PLIM_DESC_ALONE_BYTES = 64 + 24 * 160 };
+int64_t plim_desc_text_bytes(const plim_op_desc *desc);
 
-/* The canonical description of an op. Every unused byte (padding, operands that it does not have) is zero, so two
- * descriptions are equal when their bytes are. */
+/* The canonical description of an op. Every unused byte (padding, operands that it does not have) is zero, also in the
+ * long lists, which it borrows from the graph. */
 void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
 /* Hash and equality of canonical descriptions. */
@@ -26,7 +26,7 @@ int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b);
 
 /* Write the whole description as one line, exactly (floats in hexadecimal), so that equal texts mean equal
  * descriptions.
- *   text  [size]  out  PLIM_DESC_TEXT_BYTES are enough; a longer text is cut */
+ *   text  [size]  out  plim_desc_text_bytes are enough; a longer text is cut */
 void plim_desc_text(const plim_op_desc *desc, char *text, size_t size);
 
 #ifdef __cplusplus

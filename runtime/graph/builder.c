@@ -204,15 +204,16 @@ static const int32_t *updates_of(const plim_op_spec *s) {
   return s->many_upd ? s->many_upd : s->upd;
 }
 
-/* The most operands of a list that has so much room in the spec, and `many` beside it. */
-static int32_t most_of(const plim_op_spec *s, const int32_t *many, int32_t room) {
-  return many && s->kind == PLIM_OP_CUSTOM ? INT32_MAX : room;
+/* The most operands of a list that has so much room in the spec, and `many` beside it. The row of the kind may allow
+ * fewer. */
+static int32_t most_of(const int32_t *many, int32_t room) {
+  return many ? INT32_MAX : room;
 }
 
 static plim_status check_lists(const plim_graph_builder *b, const plim_op_spec *s) {
-  PLIM_TRY(check_operands(b, s->name, "in", inputs_of(s), s->n_in, most_of(s, s->many_in, PLIM_OP_MAX_IN)));
-  PLIM_TRY(check_operands(b, s->name, "out", outputs_of(s), s->n_out, most_of(s, s->many_out, PLIM_OP_MAX_OUT)));
-  return check_operands(b, s->name, "upd", updates_of(s), s->n_upd, most_of(s, s->many_upd, PLIM_OP_MAX_UPD));
+  PLIM_TRY(check_operands(b, s->name, "in", inputs_of(s), s->n_in, most_of(s->many_in, PLIM_OP_MAX_IN)));
+  PLIM_TRY(check_operands(b, s->name, "out", outputs_of(s), s->n_out, most_of(s->many_out, PLIM_OP_MAX_OUT)));
+  return check_operands(b, s->name, "upd", updates_of(s), s->n_upd, most_of(s->many_upd, PLIM_OP_MAX_UPD));
 }
 
 /* Check that results have no strides: bytes between strides would be written by no op, or by two. */
@@ -225,17 +226,31 @@ static plim_status check_dense(const plim_graph_builder *b, const plim_op_spec *
   return PLIM_OK;
 }
 
-static void copy_shapes(const plim_graph_builder *b, const int32_t *value, int32_t count, plim_shape *shape) {
-  for (int32_t i = 0; i < count; i++) shape[i] = b->value[value[i]].value.shape;
+/* Where the shapes of a list go: into the description, or for a long list into memory of its own. */
+static plim_status copy_shapes(const plim_graph_builder *b, const int32_t *value, int32_t count, int32_t capacity,
+                               plim_shape *shape, plim_shape **many) {
+  if (count > capacity) PLIM_TRY(plim_allocate(b->ctx, count, sizeof **many, many));
+  for (int32_t i = 0; i < count; i++) (*many ? *many : shape)[i] = b->value[value[i]].value.shape;
+  return PLIM_OK;
 }
 
 static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *s) {
   plim_op_desc op = {.kind = s->kind, .attrs = s->attrs, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
+  plim_shape *in = NULL, *out = NULL, *upd = NULL;
+  plim_status status;
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  copy_shapes(b, inputs_of(s), s->n_in, op.in);
-  copy_shapes(b, outputs_of(s), s->n_out, op.out);
-  copy_shapes(b, updates_of(s), s->n_upd, op.upd);
-  return plim_operands_check_types(b->ctx, s->name, &op);
+  PLIM_CHECK(copy_shapes(b, inputs_of(s), s->n_in, PLIM_OP_MAX_IN, op.in, &in));
+  PLIM_CHECK(copy_shapes(b, outputs_of(s), s->n_out, PLIM_OP_MAX_OUT, op.out, &out));
+  PLIM_CHECK(copy_shapes(b, updates_of(s), s->n_upd, PLIM_OP_MAX_UPD, op.upd, &upd));
+  op.many_in = in;
+  op.many_out = out;
+  op.many_upd = upd;
+  status = plim_operands_check_types(b->ctx, s->name, &op);
+done:
+  plim_release(b->ctx, in, s->n_in, sizeof *in);
+  plim_release(b->ctx, out, s->n_out, sizeof *out);
+  plim_release(b->ctx, upd, s->n_upd, sizeof *upd);
+  return status;
 }
 
 static plim_status check_spec(const plim_graph_builder *b, plim_op_spec *s) {

@@ -10,14 +10,21 @@
 
 typedef struct counts {
   int64_t operands, pairs;
+  int64_t many; /* operands of long lists */
 } counts;
 
+static int64_t many_of(int32_t n, int32_t capacity) {
+  return n > capacity ? n : 0;
+}
+
 static counts count_lists(const plim_graph_builder *b) {
-  counts c = {0, 0};
+  counts c = {0, 0, 0};
   for (int64_t o = 0; o < b->n_ops; o++) {
     const plim_draft_op *s = &b->op[o];
     c.operands += s->n_in + s->n_out + s->n_upd;
     c.pairs += s->n_pairs;
+    c.many +=
+        many_of(s->n_in, PLIM_OP_MAX_IN) + many_of(s->n_out, PLIM_OP_MAX_OUT) + many_of(s->n_upd, PLIM_OP_MAX_UPD);
   }
   return c;
 }
@@ -31,6 +38,7 @@ static plim_own_graph *carve(const plim_graph_builder *b, counts c, plim_block *
   own->chars = plim_block_take(block, b->n_chars, 1);
   own->operand = plim_block_take(block, c.operands, sizeof *own->operand);
   own->pair = plim_block_take(block, c.pairs, sizeof *own->pair);
+  own->many = plim_block_take(block, c.many, sizeof *own->many);
   own->unique = plim_block_take(block, c.operands, sizeof *own->unique);
   own->reader_first = plim_block_take(block, b->n_storages + 1, sizeof *own->reader_first);
   own->reader = plim_block_take(block, c.operands, sizeof *own->reader);
@@ -51,8 +59,27 @@ static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
   return PLIM_OK;
 }
 
+/* The shapes of a list that a plim_op_desc does not hold itself, field by field: unused bytes stay zero, so that equal
+ * lists have equal bytes. NULL: it is short. */
+static const plim_shape *copy_many(const plim_graph_builder *b, const int32_t *value, int32_t n, int32_t capacity,
+                                   plim_shape **next) {
+  plim_shape *made = *next;
+  if (n <= capacity) return NULL;
+  *next += n;
+  for (int32_t i = 0; i < n; i++) {
+    const plim_shape *from = &b->value[value[i]].value.shape;
+    made[i].dtype = from->dtype;
+    made[i].layout = from->layout;
+    made[i].rank = from->rank;
+    memcpy(made[i].dim, from->dim, sizeof from->dim);
+    memcpy(made[i].stride, from->stride, sizeof from->stride);
+  }
+  return made;
+}
+
 static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
   int32_t *next = own->operand;
+  plim_shape *many = own->many;
   plim_pair *pair = own->pair;
   for (int64_t o = 0; o < b->n_ops; o++) {
     const plim_draft_op *s = &b->op[o];
@@ -71,6 +98,9 @@ static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
     op->in = plim_ids_copy(&next, b->operand + s->operands, s->n_in);
     op->out = plim_ids_copy(&next, b->operand + s->operands + s->n_in, s->n_out);
     op->upd = plim_ids_copy(&next, b->operand + s->operands + s->n_in + s->n_out, s->n_upd);
+    op->many_in = copy_many(b, op->in, op->n_in, PLIM_OP_MAX_IN, &many);
+    op->many_out = copy_many(b, op->out, op->n_out, PLIM_OP_MAX_OUT, &many);
+    op->many_upd = copy_many(b, op->upd, op->n_upd, PLIM_OP_MAX_UPD, &many);
     op->pair = pair;
     memcpy(pair, s->pair, (size_t)s->n_pairs * sizeof *pair);
     pair += s->n_pairs;

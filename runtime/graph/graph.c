@@ -76,19 +76,24 @@ plim_precision plim_graph_precision(const plim_graph *graph) {
   return PLIM_PRECISION_FP32;
 }
 
-static int32_t describe_list(const plim_graph *graph, int32_t n, const int32_t *value, int32_t most,
-                             plim_shape *shape) {
-  if (n > most) n = most;
-  for (int32_t i = 0; i < n; i++) shape[i] = graph->value[value[i]].shape;
-  return n;
+static void describe_list(const plim_graph *graph, int32_t n, const int32_t *value, int32_t capacity,
+                          plim_shape *shape) {
+  for (int32_t i = 0; i < n && n <= capacity; i++) shape[i] = graph->value[value[i]].shape;
 }
 
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   const plim_op *o = &graph->op[op];
-  *out = (plim_op_desc){.kind = o->kind, .attrs = o->attrs};
-  out->n_in = describe_list(graph, o->n_in, o->in, PLIM_OP_MAX_IN, out->in);
-  out->n_out = describe_list(graph, o->n_out, o->out, PLIM_OP_MAX_OUT, out->out);
-  out->n_upd = describe_list(graph, o->n_upd, o->upd, PLIM_OP_MAX_UPD, out->upd);
+  *out = (plim_op_desc){.kind = o->kind,
+                        .attrs = o->attrs,
+                        .n_in = o->n_in,
+                        .n_out = o->n_out,
+                        .n_upd = o->n_upd,
+                        .many_in = o->many_in,
+                        .many_out = o->many_out,
+                        .many_upd = o->many_upd};
+  describe_list(graph, o->n_in, o->in, PLIM_OP_MAX_IN, out->in);
+  describe_list(graph, o->n_out, o->out, PLIM_OP_MAX_OUT, out->out);
+  describe_list(graph, o->n_upd, o->upd, PLIM_OP_MAX_UPD, out->upd);
 }
 
 int32_t plim_graph_find_value(const plim_graph *graph, const char *name) {

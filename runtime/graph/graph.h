@@ -68,9 +68,11 @@ typedef struct plim_op {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
   const int32_t *in, *out, *upd; /* [n_in], [n_out], [n_upd] values, in the kind's operand order */
-  const plim_pair *pair;         /* [n_pairs] in-place pairs: whole storages of equal bytes, the input's read once */
-  int64_t time_ns;               /* of one run, from an imported file, or PLIM_UNKNOWN */
-  int64_t id;                    /* of the op in the imported file, or PLIM_NONE */
+  /* their shapes, of lists that are longer than a plim_op_desc holds itself; else NULL */
+  const plim_shape *many_in, *many_out, *many_upd;
+  const plim_pair *pair; /* [n_pairs] in-place pairs: whole storages of equal bytes, the input's read once */
+  int64_t time_ns;       /* of one run, from an imported file, or PLIM_UNKNOWN */
+  int64_t id;            /* of the op in the imported file, or PLIM_NONE */
   /* derived: storages, each once */
   int32_t n_reads, n_writes, n_updates;
   const int32_t *reads, *writes, *updates; /* [n_reads], [n_writes], [n_updates] */
@@ -151,7 +153,7 @@ typedef struct plim_op_spec {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
   int32_t in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
-  /* [n_in], [n_out], [n_upd]  Read in place of the arrays when not NULL: custom ops have any number of operands */
+  /* [n_in], [n_out], [n_upd]  Read in place of the arrays when not NULL: lists of any number of operands */
   const int32_t *many_in, *many_out, *many_upd;
   /* Read for custom only. Other kinds get the pairs of their kind that are possible: both values are all of their
    * storages and have equal bytes, and the input is not persistent and is the op's only read of its storage. */
@@ -177,8 +179,7 @@ void plim_graph_free(plim_graph *graph);             /* NULL is legal */
  * product may round its factors; else fp32. O(n). */
 plim_precision plim_graph_precision(const plim_graph *graph);
 
-/* Describe an op, which must be in range, with the shapes of its operands. No kernel takes a custom op with more
- * operands than PLIM_OP_MAX_IN, _OUT and _UPD: *out then has the first ones. */
+/* Describe an op, which must be in range, with the shapes of its operands, of which *out borrows the long lists. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
 /* Id of the value or op of that name, or PLIM_NONE. O(n). */

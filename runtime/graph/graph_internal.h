@@ -18,6 +18,7 @@ typedef struct plim_own_graph {
   char *chars;
   int32_t *operand;       /* in, out and upd of every op, one after the other */
   plim_pair *pair;        /* of every op */
+  plim_shape *many;       /* shapes of the long lists of every op */
   int32_t *unique;        /* reads, writes and updates of every op */
   int32_t *reader_first;  /* [n_storages + 1] */
   int32_t *reader;        /* at most one an operand */

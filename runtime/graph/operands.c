@@ -51,12 +51,12 @@ plim_status plim_operands_check_types(plim_context *ctx, const char *name, const
   char why[RULES_TEXT];
   char text[TYPES_TEXT] = "";
   if (plim_op_type(op, &type)) return check_rules(ctx, name, op);
-  if (has_strides(op->in, op->n_in) && !plim_op_fits(op, NULL, why, sizeof why)) {
+  if (has_strides(plim_op_inputs(op), op->n_in) && !plim_op_fits(op, NULL, why, sizeof why)) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': %s", name, why);
   }
-  int used = append_types(text, 0, "in ", op->in, op->n_in);
-  used = append_types(text, used, ", out ", op->out, op->n_out);
-  (void)append_types(text, used, ", upd ", op->upd, op->n_upd);
+  int used = append_types(text, 0, "in ", plim_op_inputs(op), op->n_in);
+  used = append_types(text, used, ", out ", plim_op_outputs(op), op->n_out);
+  (void)append_types(text, used, ", upd ", plim_op_updates(op), op->n_upd);
   return plim_fail(ctx, PLIM_EDATA, "op '%.255s': no %s takes values of these types: %s", name,
                    plim_op_kind_name(op->kind), text);
 }

@@ -139,19 +139,19 @@ static void backward_batch_norm(plim_net_emit *e, int32_t i) {
   } else {
     dy = plim_net_gradient_of(e, i);
   }
-  at->gradient[AFFINE] = plim_net_emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
-  at->has_gradient[AFFINE] = 1;
+  at->operand[AFFINE].gradient = plim_net_emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
+  at->operand[AFFINE].has_gradient = 1;
   plim_net_gradient_of_operand(e, i, "affine", dy, &spec);
   spec.attrs.relu = masked;
   spec.n_out = 1;
-  spec.out[0] = at->gradient[AFFINE].value;
+  spec.out[0] = at->operand[AFFINE].gradient.value;
   plim_net_emit_op(e, layer->name, ".bwd_reduce", &spec);
   if (input_trains(e, i)) {
     plim_net_gradient_of_operand(e, i, "x", dy, &spec);
     spec.attrs.relu = masked;
     dx = emit_to_input(e, i, ".bwd_apply", spec);
   }
-  plim_net_emit_update(e, layer->name, ".affine", &at->affine, at->gradient[AFFINE], 0);
+  plim_net_emit_update(e, layer->name, ".affine", &at->affine, at->operand[AFFINE].gradient, 0);
   if (input_trains(e, i)) plim_net_hand_back(e, layer->in[0], dx); /* which may sum gradients: the update comes first */
 }
 

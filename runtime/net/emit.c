@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 64, LAYER_UPDATES = 3 /* at most, of one layer */ };
+enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 64 };
+/* Of one layer, at most: updates, and operands of its op that are neither its tensors nor its parameters. */
+enum { LAYER_UPDATES = 3, LAYER_OPERANDS = 4 };
 
 static const plim_net_ref no_ref = {PLIM_NONE, PLIM_NONE};
 
@@ -133,7 +135,7 @@ static void persistent_of_layer(plim_net_emit *e, int32_t i) {
   } else if (layer->kind == PLIM_NET_OP) {
     plim_net_emit_op_persistent(e, i);
   }
-  for (int32_t k = 0; k < layer->n_in; k++) at->trains |= e->at[layer->in[k]].trains;
+  for (int32_t k = 0; k < layer->n_in; k++) at->trains |= e->at[plim_net_inputs(layer)[k]].trains;
 }
 
 plim_shape plim_net_emit_inputs(const plim_net_options *o, int32_t batch) {
@@ -172,7 +174,7 @@ static plim_status net_complete(const plim_net *net) {
   for (int32_t i = 0; i < last; i++) {
     int read = 0;
     for (int32_t j = i + 1; j <= last; j++) {
-      for (int32_t k = 0; k < net->layer[j].n_in; k++) read |= net->layer[j].in[k] == i;
+      for (int32_t k = 0; k < net->layer[j].n_in; k++) read |= plim_net_inputs(&net->layer[j])[k] == i;
     }
     if (!read) return plim_fail(net->ctx, PLIM_EUSAGE, "nothing reads the output of layer '%s'", net->layer[i].name);
   }
@@ -193,6 +195,24 @@ static void emit_step(plim_net_emit *e, plim_net_emitted *before) {
   if (e->training) plim_net_emit_updates(e);
 }
 
+static int64_t operands_of(const plim_net_layer *layer) {
+  return (int64_t)layer->n_in + layer->n_params + LAYER_OPERANDS;
+}
+
+/* Give each layer its part of the operands. */
+static plim_status allocate_operands(plim_net_emit *e) {
+  const plim_net *net = e->net;
+  for (int32_t i = 0; i < net->n_layers; i++) e->n_operands += operands_of(&net->layer[i]);
+  PLIM_TRY(plim_allocate(net->ctx, e->n_operands, sizeof *e->operand, &e->operand));
+  PLIM_TRY(plim_allocate(net->ctx, e->n_operands, sizeof *e->list, &e->list));
+  plim_net_operand *next = e->operand;
+  for (int32_t i = 0; i < net->n_layers; i++) {
+    e->at[i].operand = next;
+    next += operands_of(&net->layer[i]);
+  }
+  return PLIM_OK;
+}
+
 static plim_status graph_make(const plim_net *net, int training, plim_graph **out) {
   PLIM_TRY(net_complete(net));
   plim_net_emit e = {.net = net, .training = training, .micro = PLIM_NONE, .squares = no_ref};
@@ -200,6 +220,7 @@ static plim_status graph_make(const plim_net *net, int training, plim_graph **ou
   plim_net_emitted *before = NULL;
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *e.at, &e.at));
+  PLIM_CHECK(allocate_operands(&e));
   PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *before, &before));
   PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.update, &e.update));
   PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.sum, &e.sum));
@@ -215,6 +236,8 @@ done:
   plim_release(net->ctx, e.sum, updates, sizeof *e.sum);
   plim_release(net->ctx, e.update, updates, sizeof *e.update);
   plim_release(net->ctx, before, net->n_layers, sizeof *before);
+  plim_release(net->ctx, e.list, e.n_operands, sizeof *e.list);
+  plim_release(net->ctx, e.operand, e.n_operands, sizeof *e.operand);
   plim_release(net->ctx, e.at, net->n_layers, sizeof *e.at);
   return status;
 }

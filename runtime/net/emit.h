@@ -40,6 +40,12 @@ typedef struct plim_net_update {
   int32_t decay; /* 1: weights of the parameter decay */
 } plim_net_update;
 
+/* An operand of a layer's forward op, and its gradient, where there is one. */
+typedef struct plim_net_operand {
+  plim_net_ref value, gradient;
+  int32_t has_gradient, is_used; /* PLIM_NET_OP: is_used: it has been passed on or used for an update */
+} plim_net_operand;
+
 /* The values of one layer that have been emitted. */
 typedef struct plim_net_emitted {
   int32_t trains;              /* 1: the layer or one below it has a parameter, so a gradient passes through it */
@@ -52,22 +58,25 @@ typedef struct plim_net_emitted {
   int32_t n_grads;                     /* gradients of y that are not yet summed */
   plim_net_ref grad[2];
   int32_t n_sums; /* additions emitted for y's gradient */
-  /* the forward op: its kind, operands and results; and the gradients of its operands, where has_gradient is 1 */
+  /* the forward op: its kind, operands and results */
   plim_op_kind kind;
-  int32_t n_operands, n_results, has_gradient[PLIM_OP_MAX_IN];
-  plim_net_ref operand[PLIM_OP_MAX_IN], result[PLIM_OP_MAX_OUT], gradient[PLIM_OP_MAX_IN];
-  /* PLIM_NET_OP: its parameters, and whether each operand's gradient has been passed on or used for an update */
+  int32_t n_operands, n_results;
+  plim_net_operand *operand; /* [n_operands] a part of plim_net_emit.operand */
+  plim_net_ref result[PLIM_ROW_OPERANDS];
+  /* PLIM_NET_OP: its parameters */
   plim_net_param param[PLIM_NET_PARAMS];
   char suffix[PLIM_NET_PARAMS][PLIM_NET_SUFFIX_BYTES]; /* of the parameters' names */
-  int32_t is_used[PLIM_OP_MAX_IN];
 } plim_net_emitted;
 
 /* A graph of a net while it is emitted. */
 typedef struct plim_net_emit {
   const plim_net *net;
   plim_graph_builder *builder;
-  int32_t training;                           /* 1: a training step, 0: an evaluation step */
-  plim_net_emitted *at;                       /* [n_layers] */
+  int32_t training;          /* 1: a training step, 0: an evaluation step */
+  plim_net_emitted *at;      /* [n_layers] */
+  plim_net_operand *operand; /* [n_operands] of all layers */
+  int32_t *list;             /* [n_operands] values of a long list of the op that is emitted */
+  int64_t n_operands;
   plim_net_ref all_images, all_labels, hyper; /* all_images: or the tokens */
   plim_net_ref image, label;                  /* those of the micro-batch */
   int32_t micro; /* the micro-batch; PLIM_NONE: there is only one, or the values are of all */

@@ -39,7 +39,8 @@ typedef struct plim_net_layer {
   plim_net_kind kind;
   char name[PLIM_NET_NAME_BYTES];
   int32_t n_in;
-  plim_tensor in[PLIM_OP_MAX_IN]; /* batch norm with attrs.add: x, shortcut */
+  plim_tensor in[2];    /* batch norm with attrs.add: x, shortcut */
+  plim_tensor *many_in; /* [n_in] owned by the net, in place of `in` where there are more; else NULL */
   plim_attrs attrs;
   int32_t bias;   /* conv2d, linear: 1: a bias is added */
   int32_t heads;  /* attention */
@@ -66,6 +67,9 @@ plim_tensor plim_net_fail(plim_net *net, plim_status status, const char *format,
 /* Append a layer, after checking its name, its inputs and the size of its tensor. Returns its handle; PLIM_NONE when
  * the net has failed. */
 plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_layer *layer);
+
+/* The layer's inputs, wherever they lie: [n_in]. */
+const plim_tensor *plim_net_inputs(const plim_net_layer *layer);
 
 /* Shape of a tensor. NULL when x is no tensor's handle; the net has then failed, with a sentence that names the layer
  * `reader`. */

@@ -98,6 +98,9 @@ plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_o
 
 void plim_net_free(plim_net *net) {
   if (!net) return;
+  for (int32_t i = 0; i < net->n_layers; i++) {
+    plim_release(net->ctx, net->layer[i].many_in, net->layer[i].n_in, sizeof *net->layer[i].many_in);
+  }
   plim_release(net->ctx, net->layer, net->capacity, sizeof *net->layer);
   plim_release(net->ctx, net, 1, sizeof *net);
 }
@@ -124,6 +127,10 @@ const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor 
   if (x >= 0 && x < net->n_layers && !plim_net_is_loss(&net->layer[x])) return &net->layer[x].out;
   (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s' reads tensor %d; there are %d", reader, x, net->n_layers);
   return NULL;
+}
+
+const plim_tensor *plim_net_inputs(const plim_net_layer *layer) {
+  return layer->many_in ? layer->many_in : layer->in;
 }
 
 int plim_net_is_loss(const plim_net_layer *layer) {

@@ -20,17 +20,20 @@ static plim_shape operand_shape(const plim_net *net, const plim_op_row *row, int
   return shape;
 }
 
-/* The layer's op, with the shapes of its inputs as it reads them. */
-static int describe(plim_net *net, const char *name, const plim_net_layer *layer, plim_op_desc *op) {
+/* The layer's op, with the shapes of its inputs as it reads them.
+ *   many  [n_in + n_params]  where they lie when a description does not hold so many */
+static int describe(plim_net *net, const char *name, const plim_net_layer *layer, plim_shape *many, plim_op_desc *op) {
   const plim_op_row *row = plim_op_kind_row(layer->op);
-  *op = (plim_op_desc){.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
+  plim_shape *in = layer->n_in + layer->n_params > PLIM_OP_MAX_IN ? many : op->in;
+  *op =
+      (plim_op_desc){.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params, .many_in = many};
   for (int32_t k = 0; k < layer->n_in; k++) {
-    const plim_shape *shape = plim_net_shape(net, name, layer->in[k]);
+    const plim_shape *shape = plim_net_shape(net, name, plim_net_inputs(layer)[k]);
     if (!shape) return 0;
-    op->in[k] = *shape;
+    in[k] = *shape;
   }
   for (int32_t k = 0; k < layer->n_params; k++) {
-    op->in[layer->n_in + k] = operand_shape(net, row, layer->n_in + k, &layer->param[k]);
+    in[layer->n_in + k] = operand_shape(net, row, layer->n_in + k, &layer->param[k]);
   }
   return 1;
 }
@@ -45,32 +48,52 @@ static int infer_outputs(plim_op_desc *op, const plim_op_row *row, char why[WHY_
   return plim_op_infer(op, most, why, WHY_BYTES) || (least < most && plim_op_infer(op, least, why, WHY_BYTES));
 }
 
+static void set_outputs(plim_net_layer *layer, const plim_op_desc *op) {
+  layer->out = op->out[0];
+  memcpy(layer->more, op->out + 1, sizeof layer->more);
+  layer->n_out = op->n_out;
+}
+
+/* Append the layer, whose op is inferred in memory for its operands. */
+static plim_tensor append(plim_net *net, const char *name, plim_net_layer *layer, plim_shape *many) {
+  plim_op_desc op;
+  char why[WHY_BYTES];
+  if (!describe(net, name, layer, many, &op)) return PLIM_NONE;
+  if (!infer_outputs(&op, plim_op_kind_row(layer->op), why)) return refuse(net, name, why);
+  set_outputs(layer, &op);
+  return plim_net_append(net, name, layer);
+}
+
 plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, const plim_attrs *attrs, int32_t n_in,
                         const plim_tensor *in, int32_t n_params, const plim_shape *param) {
   const plim_op_row *row = plim_op_kind_row(kind);
-  plim_op_desc op;
-  char why[WHY_BYTES];
+  plim_shape *many = NULL;
+  plim_tensor made = PLIM_NONE;
   if (net->status != PLIM_OK) return PLIM_NONE;
   if (!row || kind == PLIM_OP_CUSTOM) return refuse(net, name, "no kind of op with a row has that number");
   if (row->cls != PLIM_OP_PURE) return refuse(net, name, "only ops of class pure are layers");
-  if (n_in < 1 || n_params < 0 || n_params > PLIM_NET_PARAMS || n_in + n_params > PLIM_OP_MAX_IN) {
-    return plim_net_fail(
-        net, PLIM_EUSAGE,
-        "layer '%s': 1 to %d operands, of them the first a tensor and at most %d parameters, are allowed", name,
-        PLIM_OP_MAX_IN, PLIM_NET_PARAMS);
+  if (n_in < 1 || n_params < 0 || n_params > PLIM_NET_PARAMS || n_in > INT32_MAX - n_params) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': at least one tensor and at most %d parameters are allowed",
+                         name, PLIM_NET_PARAMS);
   }
   plim_net_layer layer = {.kind = PLIM_NET_OP, .op = kind, .n_in = n_in, .n_params = n_params};
   if (attrs) layer.attrs = *attrs;
-  memcpy(layer.in, in, (size_t)n_in * sizeof *in);
   for (int32_t k = 0; k < n_params; k++) {
     layer.param[k] = plim_shape_make(PLIM_F32, PLIM_FLAT, param[k].rank, param[k].dim);
   }
-  if (!describe(net, name, &layer, &op)) return PLIM_NONE;
-  if (!infer_outputs(&op, row, why)) return refuse(net, name, why);
-  layer.out = op.out[0];
-  memcpy(layer.more, op.out + 1, sizeof layer.more);
-  layer.n_out = op.n_out;
-  return plim_net_append(net, name, &layer);
+  plim_status status = plim_allocate(net->ctx, (int64_t)n_in + n_params, sizeof *many, &many);
+  if (status == PLIM_OK && n_in > (int32_t)(sizeof layer.in / sizeof *layer.in)) {
+    status = plim_allocate(net->ctx, n_in, sizeof *layer.many_in, &layer.many_in);
+  }
+  if (status == PLIM_OK) {
+    memcpy(layer.many_in ? layer.many_in : layer.in, in, (size_t)n_in * sizeof *in);
+    made = append(net, name, &layer, many);
+  } else {
+    (void)plim_net_fail(net, status, "%s", plim_context_error(net->ctx));
+  }
+  if (made < 0) plim_release(net->ctx, layer.many_in, n_in, sizeof *layer.many_in);
+  plim_release(net->ctx, many, (int64_t)n_in + n_params, sizeof *many);
+  return made;
 }
 
 /* ---- forward ---- */
@@ -106,8 +129,10 @@ void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
   plim_net_emitted *at = &e->at[i];
   char suffix[PLIM_NET_SUFFIX_BYTES];
   plim_op_spec spec = {.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
+  int32_t *in = spec.in;
+  if (spec.n_in > PLIM_OP_MAX_IN) spec.many_in = in = e->list;
   for (int32_t k = 0; k < spec.n_in; k++) {
-    spec.in[k] = (k < layer->n_in ? e->at[layer->in[k]].y : factor_of(e, i, k - layer->n_in)).value;
+    in[k] = (k < layer->n_in ? e->at[plim_net_inputs(layer)[k]].y : factor_of(e, i, k - layer->n_in)).value;
   }
   spec.n_out = e->training && at->trains ? layer->n_out : plim_op_operands_least(row->out);
   for (int32_t k = 0; k < spec.n_out; k++) {
@@ -124,7 +149,7 @@ void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
 
 static int is_wanted(const plim_net_emit *e, int32_t i, int32_t k) {
   const plim_net_layer *layer = &e->net->layer[i];
-  return k >= layer->n_in || e->at[layer->in[k]].trains;
+  return k >= layer->n_in || e->at[plim_net_inputs(layer)[k]].trains;
 }
 
 static const char *operand_name(const plim_net_layer *layer, int32_t k) {
@@ -144,19 +169,19 @@ static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient 
   return any;
 }
 
-static void new_gradient(plim_net_emit *e, int32_t i, int32_t k, plim_op_spec *spec) {
+static plim_net_ref new_gradient(plim_net_emit *e, int32_t i, int32_t k) {
   const plim_net_layer *layer = &e->net->layer[i];
   const char *name = operand_name(layer, k);
   char suffix[PLIM_NET_SUFFIX_BYTES], number[12] = "";
   const int is_param = k >= layer->n_in;
-  const plim_shape *shape = is_param ? &layer->param[k - layer->n_in] : &e->net->layer[layer->in[k]].out;
+  const plim_shape *shape = is_param ? &layer->param[k - layer->n_in] : &e->net->layer[plim_net_inputs(layer)[k]].out;
   int32_t first = k; /* of the operands of that name */
   while (first > 0 && strcmp(operand_name(layer, first - 1), name) == 0) first--;
   if (k > first) (void)snprintf(number, sizeof number, "%d", k - first + 1);
   suffix_of(suffix, is_param ? "." : ".d", name, is_param ? ".grad" : number);
-  e->at[i].gradient[k] = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
-  e->at[i].has_gradient[k] = 1;
-  spec->out[spec->n_out++] = e->at[i].gradient[k].value;
+  e->at[i].operand[k].gradient = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
+  e->at[i].operand[k].has_gradient = 1;
+  return e->at[i].operand[k].gradient;
 }
 
 static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
@@ -167,10 +192,11 @@ static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g
   const plim_word first = {g->of, (int)strcspn(g->of, " ")};
   plim_net_gradient_begin(e, i, g, dy, &spec);
   for (plim_word w; plim_word_read(&of, &w) && e->status == PLIM_OK;) {
-    for (int32_t k = 0; k < layer->n_in + layer->n_params && spec.n_out < PLIM_OP_MAX_OUT; k++) {
-      if (plim_word_is(&w, operand_name(layer, k))) new_gradient(e, i, k, &spec);
+    for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
+      if (plim_word_is(&w, operand_name(layer, k))) e->list[spec.n_out++] = new_gradient(e, i, k).value;
     }
   }
+  spec.many_out = e->list;
   (void)snprintf(suffix, sizeof suffix, ".bwd_%.*s", first.length > 20 ? 20 : first.length, first.text);
   plim_net_emit_op(e, layer->name, suffix, &spec);
 }
@@ -195,16 +221,17 @@ static void use_gradients(plim_net_emit *e, int32_t i, int g) {
   plim_net_emitted *at = &e->at[i];
   for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
     const char *name = plim_op_operand_at(row->in, k)->name;
-    if (!at->has_gradient[k] || at->is_used[k]) continue;
+    if (!at->operand[k].has_gradient || at->operand[k].is_used) continue;
     if (k < layer->n_in) {
-      plim_net_hand_back(e, layer->in[k], at->gradient[k]);
+      plim_net_hand_back(e, plim_net_inputs(layer)[k], at->operand[k].gradient);
     } else if (is_read_later(e, i, g, name)) {
       continue;
     } else {
       const int32_t p = k - layer->n_in;
-      plim_net_emit_update(e, layer->name, at->suffix[p], &at->param[p], at->gradient[k], layer->param[p].rank > 1);
+      plim_net_emit_update(e, layer->name, at->suffix[p], &at->param[p], at->operand[k].gradient,
+                           layer->param[p].rank > 1);
     }
-    at->is_used[k] = 1;
+    at->operand[k].is_used = 1;
   }
 }
 
@@ -214,7 +241,7 @@ static void hand_on(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim
   const plim_word of = {g->of, (int)strlen(g->of)}, from = {g->from, (int)strlen(g->from)};
   for (int32_t k = 0; k < layer->n_in; k++) {
     if (!plim_word_is(&of, operand_name(layer, k))) continue;
-    plim_net_hand_back(e, layer->in[k], plim_net_gradient_read(e, i, from, dy));
+    plim_net_hand_back(e, plim_net_inputs(layer)[k], plim_net_gradient_read(e, i, from, dy));
     return;
   }
 }

@@ -21,7 +21,8 @@ void plim_net_emit_layer_op(plim_net_emit *e, int32_t i, const plim_op_spec *spe
   at->kind = spec->kind;
   at->n_operands = spec->n_in;
   at->n_results = spec->n_out;
-  for (int32_t k = 0; k < spec->n_in; k++) at->operand[k] = (plim_net_ref){spec->in[k], PLIM_NONE};
+  const int32_t *in = spec->many_in ? spec->many_in : spec->in;
+  for (int32_t k = 0; k < spec->n_in; k++) at->operand[k] = (plim_net_operand){.value = {in[k], PLIM_NONE}};
   for (int32_t k = 0; k < spec->n_out; k++) at->result[k] = (plim_net_ref){spec->out[k], PLIM_NONE};
   plim_net_emit_op(e, e->net->layer[i].name, "", spec);
 }
@@ -38,12 +39,12 @@ plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word,
   const plim_op_row *row = plim_op_kind_row(at->kind);
   const plim_word rest = {word.text + 1, word.length - 1};
   int32_t k = find_operand(row->in, at->n_operands, &word);
-  if (k >= 0) return at->operand[k];
+  if (k >= 0) return at->operand[k].value;
   k = find_operand(row->out, at->n_results, &word);
   if (k >= 0) return at->result[k];
   if (word.text[0] == 'd' && plim_word_is(&rest, row->out[0].name)) return dy;
   k = word.text[0] == 'd' ? find_operand(row->in, at->n_operands, &rest) : PLIM_NONE;
-  if (k >= 0 && at->has_gradient[k]) return at->gradient[k];
+  if (k >= 0 && at->operand[k].has_gradient) return at->operand[k].gradient;
   if (word.text[word.length - 1] != '?' && e->status == PLIM_OK) {
     e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the gradients of %s read '%.*s', which is not there",
                           e->net->layer[i].name, row->name, word.length, word.text);

@@ -51,23 +51,23 @@ static plim_status put_special(const plim_measurement *m, const plim_op_desc *de
   int visible = device->api->host_visible;
   plim_operand_fill_special(desc, k, m->normal, visible ? to : m->host);
   if (visible) return PLIM_OK;
-  PLIM_TRY(device->api->queues.copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
+  PLIM_TRY(device->api->queues.copy(device, 0, to, m->host, plim_shape_bytes(plim_operand_shape(desc, k))));
   return device->api->queues.sync(device); /* the next operand is made in the same host memory */
 }
 
 /* Write the operands that must be in the caches, and those whose contents must be defined. */
-static plim_status prepare_operands(const plim_measurement *m, const plim_profile_group *group,
-                                    const plim_operand_plan *plan, void *const *operand) {
+static plim_status prepare_operands(const plim_measurement *m, const plim_profile_group *group) {
   const plim_op_desc *desc = &group->desc;
+  void *const *operand = m->operand;
   for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
-    if (plan->block[k] != PLIM_CACHE_WARM) continue;
-    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->out[k - desc->n_in])));
+    if (m->place[k].block != PLIM_CACHE_WARM) continue;
+    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(plim_operand_shape(desc, k))));
   }
   for (int32_t k = 0; k < desc->n_in; k++) {
     if (plim_operand_is_special(desc, k)) {
       PLIM_TRY(put_special(m, desc, k, operand[k]));
-    } else if (plan->block[k] == PLIM_CACHE_WARM) {
-      PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->in[k])));
+    } else if (m->place[k].block == PLIM_CACHE_WARM) {
+      PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(plim_operand_shape(desc, k))));
     }
   }
   return m->set->device->api->queues.sync(m->set->device);
@@ -76,18 +76,21 @@ static plim_status prepare_operands(const plim_measurement *m, const plim_profil
 /* Write ordinary numbers where the run leaves others for the floats that come there next. Bytes of masks and of
  * integers are denormal floats or NaNs. What is updated again and again, from numbers that no step has, may become
  * anything. */
-static plim_status restore_operands(const plim_measurement *m, const plim_op_desc *desc, void *const *operand) {
-  for (int32_t k = 0; k < desc->n_in + desc->n_out + desc->n_upd; k++) {
+static plim_status restore_operands(const plim_measurement *m, const plim_op_desc *desc) {
+  for (int32_t k = 0; k < plim_operands_count(desc); k++) {
     const plim_shape *shape = plim_operand_shape(desc, k);
     const int floats = shape->dtype == PLIM_F32 || shape->dtype == PLIM_BF16;
     if (floats && k < desc->n_in + desc->n_out) continue;
-    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(shape)));
+    PLIM_TRY(put_normals(m, m->operand[k], plim_shape_bytes(shape)));
   }
   return PLIM_OK;
 }
 
-/* Arguments of a kernel: operand [inputs, outputs, updates]; workspace NULL: none. */
-static plim_kernel_args args_of(const plim_profile_group *group, void *const *operand, void *workspace) {
+/* Arguments of a kernel whose operands and workspace have their addresses. */
+static plim_kernel_args args_of(const plim_measurement *m, const plim_profile_group *group,
+                                const plim_profile_case *c) {
+  void *const *operand = m->operand;
+  void *workspace = c->variant.workspace_bytes > 0 ? operand[plim_operands_count(&group->desc)] : NULL;
   return (plim_kernel_args){.in = operand,
                             .out = operand + group->desc.n_in,
                             .upd = operand + group->desc.n_in + group->desc.n_out,
@@ -97,34 +100,42 @@ static plim_kernel_args args_of(const plim_profile_group *group, void *const *op
                             .op = group->op};
 }
 
+/* Give the case's operands their places, in the rings from their cursors on.
+ *   block  [2]  out  where the warm and the cold ones begin, and how many bytes they have */
+static void place_operands(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
+                           char *block[2], int64_t bytes[2]) {
+  plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes, m->place, bytes);
+  next_places(m, bytes, block);
+  for (int32_t k = 0; k <= plim_operands_count(&group->desc); k++) {
+    m->operand[k] = block[m->place[k].block] + m->place[k].at;
+  }
+}
+
 plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                              int64_t *time_ns) {
-  plim_device *device = m->set->device;
-  plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
-  char *place[2];
-  void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
-  next_places(m, plan.bytes, place);
-  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
-  PLIM_TRY(prepare_operands(m, group, &plan, operand));
-  plim_kernel_args args = args_of(group, operand, c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL);
-  PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
-  return restore_operands(m, &group->desc, operand);
+  char *block[2];
+  int64_t bytes[2];
+  place_operands(m, group, c, block, bytes);
+  PLIM_TRY(prepare_operands(m, group));
+  const plim_kernel_args args = args_of(m, group, c);
+  PLIM_TRY(plim_device_time(m->set->device, c->kernel, &args, time_ns));
+  return restore_operands(m, &group->desc);
 }
 
 /* Outputs and workspace hold NaNs before the run, so that a result that the kernel does not write is found. */
 plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                                 int64_t *time_ns, const void **out) {
   const plim_op_desc *desc = &group->desc;
-  plim_operand_plan plan = plim_operands_place(desc, &group->cache_states, c->variant.workspace_bytes);
-  void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
+  char *block[2];
+  int64_t bytes[2];
   for (int i = 0; i < 2; i++) m->ring[i].cursor = 0;
-  char *place[2];
-  next_places(m, plan.bytes, place);
-  for (int i = 0; i < 2; i++) memset(place[i], 0xff, (size_t)plan.bytes[i]);
-  for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
-  for (int32_t k = 0; k < desc->n_in; k++) plim_operand_fill_random(&desc->in[k], (uint64_t)k + 1, operand[k]);
-  plim_kernel_args args = args_of(group, operand, c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL);
-  *out = operand[desc->n_in];
+  place_operands(m, group, c, block, bytes);
+  for (int i = 0; i < 2; i++) memset(block[i], 0xff, (size_t)bytes[i]);
+  for (int32_t k = 0; k < desc->n_in; k++) {
+    plim_operand_fill_random(plim_operand_shape(desc, k), (uint64_t)k + 1, m->operand[k]);
+  }
+  const plim_kernel_args args = args_of(m, group, c);
+  *out = m->operand[desc->n_in];
   return plim_device_time(m->set->device, c->kernel, &args, time_ns);
 }
 
@@ -146,33 +157,33 @@ plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *gro
                               int64_t *time_ns, const void **result) {
   const plim_op_desc *desc = &group->desc;
   plim_device *device = m->set->device;
-  const int32_t n = desc->n_in + desc->n_out + desc->n_upd;
-  char *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
+  const int32_t n = plim_operands_count(desc);
   int64_t at = 0;
   for (int32_t k = 0; k <= n; k++) {
     const int64_t bytes = k < n ? plim_shape_bytes(plim_operand_shape(desc, k)) : c->variant.workspace_bytes;
-    operand[k] = (char *)m->arena + at;
+    m->operand[k] = (char *)m->arena + at;
     at += plim_align_up(bytes, PLIM_ALIGN);
   }
   if (at > m->arena_bytes) return PLIM_OK;
   for (int32_t k = 0; k < desc->n_in; k++) {
     if (plim_operand_is_special(desc, k)) {
-      PLIM_TRY(put_special(m, desc, k, operand[k]));
+      PLIM_TRY(put_special(m, desc, k, m->operand[k]));
     } else {
-      PLIM_TRY(put_varied(m, operand[k], plim_shape_bytes(&desc->in[k])));
+      PLIM_TRY(put_varied(m, m->operand[k], plim_shape_bytes(plim_operand_shape(desc, k))));
     }
   }
-  PLIM_TRY(device->api->queues.fill(device, 0, operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
-  plim_kernel_args args = args_of(group, (void *const *)operand, c->variant.workspace_bytes > 0 ? operand[n] : NULL);
+  PLIM_TRY(device->api->queues.fill(device, 0, m->operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
+  const plim_kernel_args args = args_of(m, group, c);
   PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
-  *result = operand[desc->n_in];
+  *result = m->operand[desc->n_in];
   return PLIM_OK;
 }
 
 void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most) {
-  plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
-  for (int k = 0; k < 2; k++) most->block[k] = plim_integers_larger(most->block[k], plan.bytes[k]);
-  most->bytes = plim_integers_larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
+  int64_t bytes[2];
+  plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes, NULL, bytes);
+  for (int k = 0; k < 2; k++) most->block[k] = plim_integers_larger(most->block[k], bytes[k]);
+  most->bytes = plim_integers_larger(most->bytes, bytes[0] + bytes[1]);
 }
 
 plim_status plim_measure_check_cancelled(const plim_profile_set *set) {
@@ -217,6 +228,12 @@ plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *
   plim_context *ctx = device->ctx;
   *m = (plim_measurement){.set = set};
   m->arena_bytes = choose_rings(m, most, limit);
+  for (int32_t g = 0; g < set->n_groups; g++) {
+    const int32_t n = plim_operands_count(&set->group[g].desc) + 1;
+    if (m->room < n) m->room = n;
+  }
+  PLIM_TRY(plim_allocate(ctx, m->room, sizeof *m->place, &m->place));
+  PLIM_TRY(plim_allocate(ctx, m->room, sizeof *m->operand, &m->operand));
   PLIM_TRY(plim_allocate(ctx, PLIM_NORMALS, sizeof *m->normal, &m->normal));
   int64_t host_bytes = device->api->host_visible ? 0 : m->arena_bytes;
   PLIM_TRY(plim_allocate(ctx, host_bytes, 1, &m->host));
@@ -237,5 +254,7 @@ void plim_measure_end(plim_measurement *m) {
   if (m->arena) device->api->memory.release(device, m->arena, m->arena_bytes);
   plim_release(device->ctx, m->host, m->host_bytes, 1);
   plim_release(device->ctx, m->normal, PLIM_NORMALS, sizeof *m->normal);
+  plim_release(device->ctx, m->operand, m->room, sizeof *m->operand);
+  plim_release(device->ctx, m->place, m->room, sizeof *m->place);
   *m = (plim_measurement){0};
 }

@@ -20,6 +20,10 @@ typedef struct plim_measurement {
   void *source; /* the normals in memory of such a device, from which copies are fast */
   void *arena;  /* [arena_bytes] both rings */
   int64_t arena_bytes;
+  /* of the case that runs: operands, then the workspace */
+  int32_t room;              /* as many as any group has */
+  plim_operand_place *place; /* [room] */
+  void **operand;            /* [room] */
 } plim_measurement;
 
 /* The largest numbers of bytes that any case needs. */

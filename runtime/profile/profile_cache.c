@@ -162,6 +162,24 @@ void plim_profile_cache_close(plim_profile_cache *cache) {
 
 /* ---- use ---- */
 
+/* The text of a description, in memory that grows. */
+typedef struct op_text {
+  plim_context *ctx;
+  char *chars;
+  int64_t capacity;
+} op_text;
+
+static plim_status write_text(op_text *text, const plim_op_desc *desc) {
+  const int64_t bytes = plim_desc_text_bytes(desc);
+  PLIM_TRY(plim_array_reserve(text->ctx, &text->chars, &text->capacity, bytes, 1));
+  plim_desc_text(desc, text->chars, (size_t)bytes);
+  return PLIM_OK;
+}
+
+static void release_text(op_text *text) {
+  plim_release(text->ctx, text->chars, text->capacity, 1);
+}
+
 static void apply(const plim_profile_cache *cache, const char *op, int parts, int64_t limit_ns, plim_profile_case *c) {
   int32_t i = find(cache, op, c->variant.name);
   if (!is_at(cache, i, op, c->variant.name) || (parts && !cache->row[i].numerics_key[0])) return;
@@ -176,14 +194,20 @@ static void apply(const plim_profile_cache *cache, const char *op, int parts, in
   if (parts) memcpy(c->variant.numerics_key, row->numerics_key, sizeof c->variant.numerics_key);
 }
 
-void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set) {
-  char op[PLIM_DESC_TEXT_BYTES];
+plim_status plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set) {
+  op_text op = {.ctx = cache->ctx};
+  plim_status status = PLIM_OK;
   for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    plim_desc_text(&group->desc, op, sizeof op);
-    for (int32_t k = 0; k < group->n; k++) apply(cache, op, 0, limit_ns, &set->cases[group->first + k]);
-    for (int32_t k = 0; k < group->n_parts; k++) apply(cache, op, 1, limit_ns, &set->cases[group->first_part + k]);
+    PLIM_CHECK(write_text(&op, &group->desc));
+    for (int32_t k = 0; k < group->n; k++) apply(cache, op.chars, 0, limit_ns, &set->cases[group->first + k]);
+    for (int32_t k = 0; k < group->n_parts; k++) {
+      apply(cache, op.chars, 1, limit_ns, &set->cases[group->first_part + k]);
+    }
   }
+done:
+  release_text(&op);
+  return status;
 }
 
 static plim_status write_file(const plim_profile_cache *cache) {
@@ -214,65 +238,80 @@ static plim_status write_file(const plim_profile_cache *cache) {
   return plim_cache_save(&text, cache->path);
 }
 
-void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
+plim_status plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
   const plim_profile_cache *cache = plim_device_memo_of(device).variants;
   plim_kernel_info info[PLIM_KERNEL_VARIANTS];
-  char op[PLIM_DESC_TEXT_BYTES];
+  op_text op = {.ctx = device->ctx};
+  plim_status status = PLIM_OK;
   int n = 0;
-  if (!cache || !device->api->kernels.recall) return;
-  plim_desc_text(desc, op, sizeof op);
-  for (int32_t i = find(cache, op, ""); i < cache->n && strcmp(cache->row[i].op, op) == 0; i++) {
+  if (!cache || !device->api->kernels.recall) return PLIM_OK;
+  PLIM_CHECK(write_text(&op, desc));
+  for (int32_t i = find(cache, op.chars, ""); i < cache->n && strcmp(cache->row[i].op, op.chars) == 0; i++) {
     if (!cache->row[i].how[0] || n == PLIM_KERNEL_VARIANTS) continue;
     memset(&info[n], 0, sizeof info[n]);
     memcpy(info[n].name, cache->row[i].variant, sizeof info[n].name);
     memcpy(info[n++].how, cache->row[i].how, sizeof info->how);
   }
   if (n > 0) device->api->kernels.recall(device, desc, info, n);
+done:
+  release_text(&op);
+  return status;
+}
+
+static plim_status store_case(plim_profile_cache *cache, const char *op, int parts, const plim_profile_case *c) {
+  plim_profile_row *row;
+  const int known = (c->variant.time_ns >= 0 || c->left_out_ns > 0) && c->round >= 0;
+  if (!known && !c->how[0]) return PLIM_OK;
+  PLIM_TRY(reach(cache, op, c->variant.name, &row));
+  memcpy(row->how, c->how, sizeof row->how);
+  if (!known) return PLIM_OK;
+  row->time_ns = c->variant.time_ns;
+  row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
+  (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");
+  (void)snprintf(row->numerics_key, sizeof row->numerics_key, "%s", parts ? c->variant.numerics_key : "");
+  return PLIM_OK;
 }
 
 plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set) {
-  char op[PLIM_DESC_TEXT_BYTES];
+  op_text op = {.ctx = cache->ctx};
+  plim_status status;
   if (!cache->path[0]) return PLIM_OK;
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    plim_desc_text(&group->desc, op, sizeof op);
-    for (int32_t k = 0; k < group->n + group->n_parts; k++) {
-      int parts = k >= group->n;
-      const plim_profile_case *c = &set->cases[parts ? group->first_part + k - group->n : group->first + k];
-      plim_profile_row *row;
-      const int known = (c->variant.time_ns >= 0 || c->left_out_ns > 0) && c->round >= 0;
-      if (!known && !c->how[0]) continue;
-      PLIM_TRY(reach(cache, op, c->variant.name, &row));
-      memcpy(row->how, c->how, sizeof row->how);
-      if (!known) continue;
-      row->time_ns = c->variant.time_ns;
-      row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
-      (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");
-      (void)snprintf(row->numerics_key, sizeof row->numerics_key, "%s", parts ? c->variant.numerics_key : "");
+    PLIM_CHECK(write_text(&op, &group->desc));
+    for (int32_t k = 0; k < group->n; k++) {
+      PLIM_CHECK(store_case(cache, op.chars, 0, &set->cases[group->first + k]));
+    }
+    for (int32_t k = 0; k < group->n_parts; k++) {
+      PLIM_CHECK(store_case(cache, op.chars, 1, &set->cases[group->first_part + k]));
     }
   }
-  plim_status status = write_file(cache);
-  return status == PLIM_ENOMEM ? status : PLIM_OK;
+  status = write_file(cache);
+  if (status != PLIM_ENOMEM) status = PLIM_OK;
+done:
+  release_text(&op);
+  return status;
 }
 
 plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc, const char *variant,
                                     const char *why) {
-  char op[PLIM_DESC_TEXT_BYTES];
+  op_text op = {.ctx = device->ctx};
   plim_profile_cache cache = {.ctx = device->ctx, .machine = device->machine};
   plim_profile_row *row = NULL;
   plim_status status;
   const plim_profile_cache *known = plim_device_memo_of(device).variants;
   if (!known || !known->path[0]) return PLIM_OK;
   memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
-  plim_desc_text(desc, op, sizeof op);
+  PLIM_CHECK(write_text(&op, desc));
   PLIM_CHECK(load(&cache));
-  PLIM_CHECK(reach(&cache, op, variant, &row));
+  PLIM_CHECK(reach(&cache, op.chars, variant, &row));
   row->time_ns = PLIM_UNKNOWN;
   row->left_out_ns = PLIM_TIME_INFINITE;
   (void)snprintf(row->why, sizeof row->why, "%s", why);
   status = write_file(&cache);
   if (status != PLIM_ENOMEM) status = PLIM_OK;
 done:
+  release_text(&op);
   plim_profile_cache_close(&cache);
   return status;
 }

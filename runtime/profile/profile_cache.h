@@ -38,11 +38,13 @@ PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char 
 void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
 
 /* Set the known times and numerics keys of the set's cases. Cases that were left out for lack of time are dropped,
- * unless limit_ns is longer than the limit then. */
-void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set);
+ * unless limit_ns is longer than the limit then. Returns only PLIM_ENOMEM. */
+PLIM_MUST_USE plim_status plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns,
+                                                   plim_profile_set *set);
 
-/* Give the device the variants of an op that are known for it (device_memo.h). O(log rows + variants). */
-void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc);
+/* Give the device the variants of an op that are known for it (device_memo.h). O(log rows + variants). Returns only
+ * PLIM_ENOMEM. */
+PLIM_MUST_USE plim_status plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc);
 
 /* Note that a variant failed, in the file from which the device's known variants were read, so that no later process
  * tries it. Does nothing without such a file. Returns only PLIM_ENOMEM. */

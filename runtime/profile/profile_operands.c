@@ -8,38 +8,39 @@
 
 #include "runtime/base/random.h"
 
+int32_t plim_operands_count(const plim_op_desc *desc) {
+  return desc->n_in + desc->n_out + desc->n_upd;
+}
+
 const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
-  if (k < desc->n_in) return &desc->in[k];
+  if (k < desc->n_in) return &plim_op_inputs(desc)[k];
   k -= desc->n_in;
-  return k < desc->n_out ? &desc->out[k] : &desc->upd[k - desc->n_out];
+  return k < desc->n_out ? &plim_op_outputs(desc)[k] : &plim_op_updates(desc)[k - desc->n_out];
 }
 
 /* The cache state of operand k. Updates were used a step ago, and are cold. A workspace is placed where a buffer has
  * just ended, and is warm. */
 static plim_cache_state cache_state_of(const plim_op_desc *desc, const plim_cache_states *cache_states, int32_t k) {
-  if (k < desc->n_in) return cache_states->in[k];
+  if (k < desc->n_in) return desc->n_in <= PLIM_OP_MAX_IN ? cache_states->in[k] : PLIM_CACHE_COLD;
   k -= desc->n_in;
-  if (k < desc->n_out) return cache_states->out[k];
+  if (k < desc->n_out) return desc->n_out <= PLIM_OP_MAX_OUT ? cache_states->out[k] : PLIM_CACHE_COLD;
   return k < desc->n_out + desc->n_upd ? PLIM_CACHE_COLD : PLIM_CACHE_WARM;
 }
 
-plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states,
-                                      int64_t workspace_bytes) {
-  plim_operand_plan plan = {.n = desc->n_in + desc->n_out + desc->n_upd};
-  for (int32_t k = 0; k <= plan.n; k++) {
-    plim_cache_state cache_state = cache_state_of(desc, cache_states, k);
-    if (cache_state == PLIM_CACHE_IN_PLACE) {
-      int32_t over = cache_states->over[k - desc->n_in];
-      plan.block[k] = plan.block[over];
-      plan.at[k] = plan.at[over];
+void plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states, int64_t workspace_bytes,
+                         plim_operand_place *place, int64_t bytes[2]) {
+  const int32_t n = plim_operands_count(desc);
+  bytes[0] = bytes[1] = 0;
+  for (int32_t k = 0; k <= n; k++) {
+    const plim_cache_state state = cache_state_of(desc, cache_states, k);
+    if (state == PLIM_CACHE_IN_PLACE) {
+      if (place) place[k] = place[cache_states->over[k - desc->n_in]];
       continue;
     }
-    int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
-    plan.block[k] = (int32_t)cache_state;
-    plan.at[k] = plan.bytes[cache_state];
-    plan.bytes[cache_state] = plim_add_checked(plan.bytes[cache_state], plim_align_up(bytes, PLIM_ALIGN));
+    const int64_t size = k < n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
+    if (place) place[k] = (plim_operand_place){(int32_t)state, bytes[state]};
+    bytes[state] = plim_add_checked(bytes[state], plim_align_up(size, PLIM_ALIGN));
   }
-  return plan;
 }
 
 /* ---- normal numbers ---- */
@@ -147,7 +148,7 @@ static void fill_weights(const plim_shape *shape, const float *normal, void *to)
 
 void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {
   const plim_op_operand *operand = special_operand(desc, k);
-  const plim_shape *shape = &desc->in[k];
+  const plim_shape *shape = plim_operand_shape(desc, k);
   const int64_t n = float_room(shape);
   switch (operand->contents) {
     case PLIM_CONTENTS_INDICES:

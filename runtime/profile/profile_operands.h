@@ -5,28 +5,30 @@
 
 #include "runtime/device/device.h"
 
-enum { PLIM_OP_MAX_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
-
 /* Cache state of an operand in a step. WARM: few bytes were used since its last use, or it is placed where a buffer has
  * just ended. COLD: not in cache. IN_PLACE: the output overwrites an input whose lifetime ends. */
 typedef enum plim_cache_state { PLIM_CACHE_WARM, PLIM_CACHE_COLD, PLIM_CACHE_IN_PLACE } plim_cache_state;
 
+/* Of the operands that a plim_op_desc holds itself; those of longer lists are cold. */
 typedef struct plim_cache_states {
   plim_cache_state in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT];
   int32_t over[PLIM_OP_MAX_OUT]; /* the input that is overwritten, when out is PLIM_CACHE_IN_PLACE */
 } plim_cache_states;
 
-/* The layout of the operands of one description in a warm and a cold block. */
-typedef struct plim_operand_plan {
-  int32_t n;                               /* inputs, outputs, updates; the workspace is operand n */
-  int32_t block[PLIM_OP_MAX_OPERANDS + 1]; /* PLIM_CACHE_WARM or PLIM_CACHE_COLD */
-  int64_t at[PLIM_OP_MAX_OPERANDS + 1];    /* offsets in the block, multiples of PLIM_ALIGN */
-  int64_t bytes[2];                        /* of the blocks, rounded up; -1 when a size overflows */
-} plim_operand_plan;
+/* Where an operand lies: in a warm and a cold block. */
+typedef struct plim_operand_place {
+  int32_t block; /* PLIM_CACHE_WARM or PLIM_CACHE_COLD */
+  int64_t at;    /* offset in the block, a multiple of PLIM_ALIGN */
+} plim_operand_place;
 
-/* Lay out the operands and the workspace of an op by their cache states. */
-plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states,
-                                      int64_t workspace_bytes);
+/* Inputs, outputs and updates of an op. */
+int32_t plim_operands_count(const plim_op_desc *desc);
+
+/* Lay out the operands and the workspace of an op by their cache states.
+ *   place  [count + 1]  out  the last is the workspace; NULL: not wanted
+ *   bytes  [2]          out  of the blocks, rounded up; -1 when a size overflows */
+void plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states, int64_t workspace_bytes,
+                         plim_operand_place *place, int64_t bytes[2]);
 
 /* Shape of operand k: inputs, then outputs, then updates. */
 const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k);

@@ -64,7 +64,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   plim_context *ctx = set->device->ctx;
   const char *name = set->graph->op[group->op].name;
   memset(info, 0, PLIM_KERNEL_VARIANTS * sizeof *info);
-  plim_profile_cache_recall(set->device, &group->desc);
+  PLIM_TRY(plim_profile_cache_recall(set->device, &group->desc));
   PLIM_TRY(plim_guarded_room(set->device->ctx));
   *n = set->device->api->kernels.variants(set->device, &group->desc, info, PLIM_KERNEL_VARIANTS);
   if (*n <= 0) {
@@ -76,8 +76,9 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   if (*n > PLIM_KERNEL_VARIANTS) *n = PLIM_KERNEL_VARIANTS;
   PLIM_TRY(check_listed(ctx, name, info, *n));
   for (int i = 0; i < *n; i++) {
-    plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes);
-    bytes[i] = plim_add_checked(plan.bytes[0], plan.bytes[1]);
+    int64_t block[2];
+    plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes, NULL, block);
+    bytes[i] = plim_add_checked(block[0], block[1]);
     if (bytes[i] < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
   }
   return PLIM_OK;

@@ -1,7 +1,8 @@
 /* Finds from the graph which operands are in cache when an op of a step begins. An input is warm when few other bytes
  * have come into the caches since its last use. An output overwrites an input that is not needed any more, if a pair
  * allows it. Otherwise an output of the forward part is cold, and one of the backward part is placed where a buffer has
- * just ended, and is warm. The cache state of a group is that of most of its ops. */
+ * just ended, and is warm. The cache state of a group is that of most of its ops. Lists that are longer than a
+ * plim_op_desc holds itself are cold, and what an op brings into the caches is counted without them. */
 #include "runtime/profile/profile_set.h"
 
 /* Most bytes that may come into the caches between two uses of a value that is still warm: a part of an L3 cache. */
@@ -44,12 +45,13 @@ static void vote(warmth *w, int32_t id) {
   plim_profile_group *group = &w->set->group[w->set->group_of[id]];
   votes *v = &w->votes[w->set->group_of[id]];
   int64_t came_in = 0;
-  for (int32_t k = 0; k < op->n_in; k++) {
+  const int32_t n_in = op->n_in > PLIM_OP_MAX_IN ? 0 : op->n_in, n_out = op->n_out > PLIM_OP_MAX_OUT ? 0 : op->n_out;
+  for (int32_t k = 0; k < n_in; k++) {
     int warm = w->came_in - w->touched[graph->value[op->in[k]].storage] < WARM_REUSE_BYTES;
     v->warm_in[k] += warm ? 1 : -1;
     if (!warm) came_in += graph->value[op->in[k]].bytes;
   }
-  for (int32_t k = 0; k < op->n_out; k++) {
+  for (int32_t k = 0; k < n_out; k++) {
     int32_t over = overwritable(graph, id, k);
     int cold = op->phase == PLIM_PHASE_FORWARD;
     v->over_out[k] += over >= 0 ? 1 : -1;
@@ -64,10 +66,10 @@ static void vote(warmth *w, int32_t id) {
 }
 
 static void count_votes(const votes *v, plim_profile_group *group) {
-  for (int32_t k = 0; k < group->desc.n_in; k++) {
+  for (int32_t k = 0; k < group->desc.n_in && k < PLIM_OP_MAX_IN; k++) {
     group->cache_states.in[k] = v->warm_in[k] > 0 ? PLIM_CACHE_WARM : PLIM_CACHE_COLD;
   }
-  for (int32_t k = 0; k < group->desc.n_out; k++) {
+  for (int32_t k = 0; k < group->desc.n_out && k < PLIM_OP_MAX_OUT; k++) {
     group->cache_states.out[k] = v->over_out[k] > 0   ? PLIM_CACHE_IN_PLACE
                                  : v->cold_out[k] > 0 ? PLIM_CACHE_COLD
                                                       : PLIM_CACHE_WARM;

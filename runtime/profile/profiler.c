@@ -325,13 +325,13 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
   set.beside = options->beside;
   PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, options->beside, &cache));
-  plim_profile_cache_apply(&cache, limit_of(options), &set);
+  PLIM_CHECK(plim_profile_cache_apply(&cache, limit_of(options), &set));
   if (options->sample > 0) plim_profile_set_sample(&set, options->sample);
   int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;
   int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
   PLIM_CHECK(measure(&set, passes, options, limit, &measured));
   PLIM_CHECK(plim_profile_set_add_parts(&set, &parts));
-  if (parts > 0) plim_profile_cache_apply(&cache, limit_of(options), &set);
+  if (parts > 0) PLIM_CHECK(plim_profile_cache_apply(&cache, limit_of(options), &set));
   if (parts > 0) PLIM_CHECK(plim_profile_set_measure_parts(&set, passes, limit, &measured));
   if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
   count_left_out(&set, options->report);

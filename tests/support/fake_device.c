@@ -58,10 +58,12 @@ static void fake_unprepare(plim_device *device, void *kernel) {
   plim_release(device->ctx, kernel, 1, sizeof(fake_kernel));
 }
 
+enum { FAKE_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD + 1 };
+
 /* What one run reads and writes. */
 typedef struct places {
   int32_t n;
-  int64_t begin[PLIM_OP_MAX_OPERANDS + 1], end[PLIM_OP_MAX_OPERANDS + 1];
+  int64_t begin[FAKE_OPERANDS], end[FAKE_OPERANDS];
 } places;
 
 /* Operands may share all of their bytes, as in place, or none. */

@@ -322,11 +322,13 @@ Test(device, a_plan_for_another_machine_is_refused_with_both_values) {
 
 /* ---- descriptions ---- */
 
+enum { TEXT_BYTES = 1 << 16 };
+
 Test(device, descriptions_are_equal_exactly_when_their_texts_are) {
   plim_graph *graph = plim_test_small_graph(ctx);
   enum { MOST = 32 };
   static plim_op_desc desc[MOST];
-  static char text[MOST][PLIM_DESC_TEXT_BYTES];
+  static char text[MOST][TEXT_BYTES];
   int32_t n = 0;
   for (int32_t op = 0; op < graph->n_ops; op++) {
     plim_desc_of(graph, op, &desc[n]);
@@ -350,7 +352,7 @@ Test(device, descriptions_are_equal_exactly_when_their_texts_are) {
 /* The longest text that there is: the last size of the last operand still tells two ops apart. */
 Test(device, the_longest_descriptions_differ_in_their_texts_to_the_last_operand) {
   static plim_op_desc desc;
-  static char text[2][PLIM_DESC_TEXT_BYTES];
+  static char text[2][TEXT_BYTES];
   plim_shape shape = {.dtype = PLIM_BF16, .layout = PLIM_NCHW16C, .rank = PLIM_MAX_RANK};
   for (int32_t d = 0; d < PLIM_MAX_RANK; d++) shape.dim[d] = INT64_MAX;
   desc.attrs = (plim_attrs){.kernel = {INT32_MIN, INT32_MIN},
@@ -374,9 +376,10 @@ Test(device, the_longest_descriptions_differ_in_their_texts_to_the_last_operand)
   for (int k = 0; k < PLIM_OP_KIND_COUNT; k++) {
     desc.kind = (plim_op_kind)k;
     desc.upd[PLIM_OP_MAX_UPD - 1].dim[PLIM_MAX_RANK - 1] = INT64_MAX;
-    plim_desc_text(&desc, text[0], sizeof text[0]);
+    cr_assert_leq(plim_desc_text_bytes(&desc), TEXT_BYTES);
+    plim_desc_text(&desc, text[0], (size_t)plim_desc_text_bytes(&desc));
     desc.upd[PLIM_OP_MAX_UPD - 1].dim[PLIM_MAX_RANK - 1] = INT64_MAX - 1;
-    plim_desc_text(&desc, text[1], sizeof text[1]);
+    plim_desc_text(&desc, text[1], (size_t)plim_desc_text_bytes(&desc));
     cr_assert_str_neq(text[0], text[1]);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "planner/planner.h"
 #include "runtime/exec/exec.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/net/net.h"
 #include "runtime/profile/profiler.h"
 #include "tests/support/test_context.h"
@@ -157,36 +158,6 @@ Test(op_layers, an_operand_of_many_tensors_hands_a_gradient_to_each) {
   plim_test_context_end(ctx);
 }
 
-Test(op_layers, as_many_tensors_as_an_op_may_have_are_joined_and_each_gets_its_gradient) {
-  ctx = plim_test_context();
-  plim_net *net = begin_net(PLIM_PRECISION_FP32);
-  plim_tensor all[PLIM_OP_MAX_IN + 1];
-  plim_graph *train = NULL;
-  char name[16];
-  all[0] = linear(net, "b", plim_net_flatten(net, "a", plim_net_image(net)), PIXELS, WIDTH);
-  for (int i = 1; i <= PLIM_OP_MAX_IN; i++) {
-    (void)snprintf(name, sizeof name, "r%d", i);
-    all[i] = plim_net_op(net, name, PLIM_OP_RELU, NULL, 1, &all[i - 1], 0, NULL);
-  }
-  const plim_tensor y = plim_net_op(net, "y", PLIM_OP_CONCAT, NULL, PLIM_OP_MAX_IN, all + 1, 0, NULL);
-  plim_net_softmax_xent(net, linear(net, "d", y, (int64_t)PLIM_OP_MAX_IN * WIDTH, CLASSES));
-  well(plim_net_train_graph(net, &train));
-  const plim_op *concat = &train->op[plim_graph_find_op(train, "y")];
-  const plim_op *split = &train->op[plim_graph_find_op(train, "y.bwd_x")];
-  cr_assert_eq(concat->n_in, PLIM_OP_MAX_IN);
-  cr_assert_eq(split->n_out, PLIM_OP_MAX_IN);
-  plim_graph_free(train);
-  plim_net_free(net);
-  net = begin_net(PLIM_PRECISION_FP32);
-  all[0] = plim_net_flatten(net, "a", plim_net_image(net));
-  for (int i = 1; i <= PLIM_OP_MAX_IN; i++) all[i] = all[0];
-  plim_net_softmax_xent(net, plim_net_op(net, "y", PLIM_OP_CONCAT, NULL, PLIM_OP_MAX_IN + 1, all, 0, NULL));
-  cr_assert_eq(plim_net_train_graph(net, &train), PLIM_EUSAGE);
-  cr_assert(strstr(plim_context_error(ctx), "layer 'y': 1 to 32 operands"), "%s", plim_context_error(ctx));
-  plim_net_free(net);
-  plim_test_context_end(ctx);
-}
-
 static void expect_refused(plim_net *net, const char *sentence) {
   plim_graph *graph = NULL;
   cr_assert_eq(plim_net_train_graph(net, &graph), PLIM_EUSAGE);
@@ -295,21 +266,11 @@ static void set_values(const rig *r, const char *name, const void *from, int64_t
   well(plim_exec_write(r->exec, 0, plim_graph_find_value(r->graph, name), from, bytes));
 }
 
-/* Every parameter and state as it starts, and then one step at that rate; the loss. */
-static double step_from_start(const rig *r, const char *changed, int element, float by, float rate) {
-  static float values[4096];
+static double step(const rig *r, float rate) {
   uint8_t image[BATCH * PIXELS];
   int32_t label[BATCH];
   const float hyper[4] = {rate, 0, 0, 0};
   float loss;
-  for (int32_t v = 0; v < r->graph->n_values; v++) {
-    const plim_value *value = &r->graph->value[v];
-    const plim_role role = r->graph->storage[value->storage].role;
-    if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
-    well(plim_net_init(r->graph, v, 7, values));
-    if (strcmp(value->name, changed) == 0) values[element] += by;
-    well(plim_exec_write(r->exec, 0, v, values, value->bytes));
-  }
   for (int i = 0; i < BATCH * PIXELS; i++) image[i] = (uint8_t)(37 * i % 256);
   for (int i = 0; i < BATCH; i++) label[i] = i % CLASSES;
   set_values(r, "image", image, sizeof image);
@@ -318,6 +279,20 @@ static double step_from_start(const rig *r, const char *changed, int element, fl
   well(plim_exec_step(r->exec, 0, NULL, NULL));
   well(plim_exec_read(r->exec, 0, plim_graph_find_value(r->graph, "loss"), &loss, sizeof loss));
   return loss;
+}
+
+/* Every parameter and state as it starts, and then one step at that rate; the loss. */
+static double step_from_start(const rig *r, const char *changed, int element, float by, float rate) {
+  static float values[4096];
+  for (int32_t v = 0; v < r->graph->n_values; v++) {
+    const plim_value *value = &r->graph->value[v];
+    const plim_role role = r->graph->storage[value->storage].role;
+    if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
+    well(plim_net_init(r->graph, v, 7, values));
+    if (strcmp(value->name, changed) == 0) values[element] += by;
+    well(plim_exec_write(r->exec, 0, v, values, value->bytes));
+  }
+  return step(r, rate);
 }
 
 /* A step at rate 1 without momentum moves the parameter by its gradient. */
@@ -355,6 +330,89 @@ Test(op_layers, an_own_kind_is_trained_in_a_net_with_right_gradients) {
   check_gradient(&r, "c.w", 2);
   plim_exec_close(r.exec);
   plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(r.graph);
+  plim_device_close(device);
+  plim_test_context_end(ctx);
+}
+
+/* ---- any number of tensors ---- */
+
+enum { HUNDRED = 100, STEPS = 3 };
+
+/* A chain of a hundred layers, all of which are joined. */
+static plim_graph *joined_graph(void) {
+  plim_net *net = begin_net(PLIM_PRECISION_FP32);
+  plim_tensor all[HUNDRED + 1];
+  plim_graph *graph = NULL;
+  char name[16];
+  all[0] = linear(net, "b", plim_net_flatten(net, "a", plim_net_image(net)), PIXELS, WIDTH);
+  for (int i = 1; i <= HUNDRED; i++) {
+    (void)snprintf(name, sizeof name, "g%d", i);
+    const plim_shape square = sizes(2, WIDTH, WIDTH);
+    const int weighs = i % 9 == 1;
+    all[i] = plim_net_op(net, name, weighs ? PLIM_OP_LINEAR : PLIM_OP_SILU, NULL, 1, &all[i - 1], weighs, &square);
+  }
+  const plim_tensor y = plim_net_op(net, "y", PLIM_OP_CONCAT, NULL, HUNDRED, all + 1, 0, NULL);
+  plim_net_softmax_xent(net, linear(net, "d", y, (int64_t)HUNDRED * WIDTH, CLASSES));
+  well(plim_net_train_graph(net, &graph));
+  plim_net_free(net);
+  return graph;
+}
+
+/* Every byte of every parameter after some steps, whose bytes are returned. */
+static int64_t train(const rig *r, unsigned char *to) {
+  int64_t at = 0;
+  (void)step_from_start(r, "", 0, 0, 0.1F);
+  for (int i = 1; i < STEPS; i++) (void)step(r, 0.1F);
+  for (int32_t v = 0; v < r->graph->n_values; v++) {
+    const plim_value *value = &r->graph->value[v];
+    if (r->graph->storage[value->storage].role != PLIM_ROLE_PARAM) continue;
+    well(plim_exec_read(r->exec, 0, v, to + at, value->bytes));
+    at += value->bytes;
+  }
+  return at;
+}
+
+Test(op_layers, a_hundred_tensors_are_joined_planned_within_a_budget_and_trained_to_the_same_bits) {
+  static unsigned char of_all[65536], of_tight[65536];
+  plim_device *device;
+  plim_profile *profile;
+  plim_plan *all, *tight;
+  rig r = {.graph = NULL};
+  ctx = plim_test_context();
+  well(plim_device_open(ctx, "cpu", NULL, &device));
+  r.graph = joined_graph();
+  const plim_graph *g = r.graph;
+  cr_assert_eq(g->op[plim_graph_find_op(g, "y")].n_in, HUNDRED);
+  cr_assert_eq(g->op[plim_graph_find_op(g, "y.bwd_x")].n_out, HUNDRED);
+  const plim_profiler_options profiling = {.struct_bytes = sizeof profiling, .cache_dir = "", .repeats = 1};
+  well(plim_profile_measure(device, g, &profiling, &profile));
+  plim_plan_options planning = plim_plan_options_default();
+  planning.iterations = 200;
+  well(plim_plan_keep_all(ctx, g, profile, &planning, &all));
+  plim_status status = PLIM_ENOFIT;
+  for (int percent = 20; percent < 100 && status == PLIM_ENOFIT; percent += 5) {
+    planning.budget_bytes = all->arena_bytes / 100 * percent;
+    status = plim_plan_make(ctx, g, profile, &planning, &tight);
+  }
+  well(status);
+  well(plim_plan_check(ctx, g, tight));
+  cr_assert_gt(tight->n_commands, all->n_commands);
+  const plim_plan *p = all;
+  well(plim_exec_open(ctx, device, NULL, 1, &g, &p, &r.exec));
+  for (int i = 0; i < WIDTH; i++) check_gradient(&r, "b.bias", i);
+  check_gradient(&r, "g1.w", 7);
+  check_gradient(&r, "d.w", 3 * WIDTH + 1); /* of the fourth tensor */
+  const int64_t bytes = train(&r, of_all);
+  plim_exec_close(r.exec);
+  p = tight;
+  well(plim_exec_open(ctx, device, NULL, 1, &g, &p, &r.exec));
+  cr_assert_eq(train(&r, of_tight), bytes);
+  cr_assert_arr_eq(of_tight, of_all, (size_t)bytes);
+  plim_exec_close(r.exec);
+  plim_plan_free(tight);
+  plim_plan_free(all);
   plim_profile_free(profile);
   plim_graph_free(r.graph);
   plim_device_close(device);

@@ -466,14 +466,16 @@ Test(profiler, operands_are_placed_apart_in_their_blocks) {
   plim_graph_describe(graph, SMALL_RELU_BWD, &desc);
   plim_cache_states cache_states = {
       .in = {PLIM_CACHE_COLD, PLIM_CACHE_WARM}, .out = {PLIM_CACHE_IN_PLACE}, .over = {1}};
-  plim_operand_plan plan = plim_operands_place(&desc, &cache_states, 1000);
-  cr_assert_eq(plan.n, 3);
-  cr_assert_eq(plan.block[0], PLIM_CACHE_COLD);
-  cr_assert_eq(plan.at[2], plan.at[1]);
-  cr_assert_eq(plan.block[2], PLIM_CACHE_WARM);
-  cr_assert_eq(plan.at[3], PLIM_ALIGN, "the workspace lies after the gradient of 160 bytes");
-  cr_assert_eq(plan.bytes[PLIM_CACHE_WARM], PLIM_ALIGN + 1024);
-  cr_assert_eq(plan.bytes[PLIM_CACHE_COLD], PLIM_ALIGN, "the mask");
+  plim_operand_place place[4];
+  int64_t bytes[2];
+  cr_assert_eq(plim_operands_count(&desc), 3);
+  plim_operands_place(&desc, &cache_states, 1000, place, bytes);
+  cr_assert_eq(place[0].block, PLIM_CACHE_COLD);
+  cr_assert_eq(place[2].at, place[1].at);
+  cr_assert_eq(place[2].block, PLIM_CACHE_WARM);
+  cr_assert_eq(place[3].at, PLIM_ALIGN, "the workspace lies after the gradient of 160 bytes");
+  cr_assert_eq(bytes[PLIM_CACHE_WARM], PLIM_ALIGN + 1024);
+  cr_assert_eq(bytes[PLIM_CACHE_COLD], PLIM_ALIGN, "the mask");
 }
 
 /* ---- models ---- */
