@@ -1,7 +1,7 @@
 # Kernels. kernels/*.c and kernels/cpu/*.c are compiled once, for the base instruction set; oneDNN 2 or 3 is used where it is found.
 file(GLOB kernel_sources CONFIGURE_DEPENDS kernels/*.c kernels/cpu/*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/op(_rows|_rules)?\\.c$|/cpu/bodies\\.c$")
-foreach(name kernels batch_shares bias_stage gemm gemm_flat matmul attention words conv dnn dnn_conv dnn_descriptor dnn_engines)
+foreach(name kernels batch_shares bias_stage gemm gemm_flat matmul attention words conv fused_attention dnn dnn_attention dnn_conv dnn_descriptor dnn_engines dnn_variants)
   list(APPEND kernel_sources kernels/cuda/${name}.c)
 endforeach()
 

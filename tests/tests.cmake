@@ -93,7 +93,7 @@ if(PLIM_PLAN_ONLY)
   target_link_libraries(plim_test_support PUBLIC plimsoll-plan ${JANSSON_LINK_LIBRARIES})
 else()
   # A fake GPU, behind every program that links it: tests, and the command line as plimsoll-fake-gpu.
-  set(fake_gpu_sources fake_gpu fake_cuda fake_cuda_queue fake_memory fake_cudnn fake_cudnn_tables fake_convolution kernel_reference kernel_reference_text kernel_reference_window)
+  set(fake_gpu_sources fake_gpu fake_cuda fake_cuda_queue fake_memory fake_cudnn fake_cudnn_tables fake_convolution fake_attention kernel_reference kernel_reference_text kernel_reference_window)
   list(TRANSFORM fake_gpu_sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/support/\\1.c")
   list(REMOVE_ITEM test_support ${fake_gpu_sources})
   add_library(plim_fake_gpu STATIC ${fake_gpu_sources})

@@ -1,4 +1,4 @@
-/* Convolutions that were asked for stay in a list with what the library offers for them. The plan of a configuration is
+/* Problems that were asked for stay in a list with what the library offers for them. The plan of a configuration is
  * built for its first kernel, because some are compiled, and shared by all kernels of the configuration. It outlives
  * them until plim_dnn_trim: who measures a kernel frees it before the executor prepares the same one.
  *
@@ -6,14 +6,16 @@
  * addresses every time, so that descriptors are kept: from the second step on a run allocates nothing. */
 #include "kernels/cuda/dnn.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PACKS = 64 /* places a convolution runs at; the one made first makes room */ };
+enum { PACKS = 64 /* places a kernel runs at; the one made first makes room */ };
 
 typedef struct offer {
   struct offer *next;
-  plim_dnn_conv conv;
+  plim_dnn_problem problem;
+  float scale, fill; /* of attention: what scores are multiplied by; what those become that the mask hides */
   plim_dnn_graph graph;
   int n;
   plim_dnn_config config[PLIM_DNN_CONFIGS];
@@ -25,20 +27,22 @@ struct plim_dnn {
   plim_cudnn_api api;
   void *handle;
   char version[24];
+  int has_attention;
   int status;    /* of what it refused last */
   int64_t built; /* plans for kernels so far */
   offer *offers;
 };
 
-/* Addresses that were bound once: x, weights, y, workspace. */
+/* Addresses that were bound once: operands, then the workspace. */
 typedef struct pack {
-  void *place[PLIM_DNN_OPERANDS + 1];
+  void *place[PLIM_DNN_MOST_OPERANDS + 1];
   void *descriptor;
 } pack;
 
 struct plim_dnn_kernel {
   plim_dnn *dnn;
-  plim_dnn_config *config; /* of an offer, with its plan */
+  offer *offer;
+  plim_dnn_config *config; /* of the offer, with its plan */
   int packs, oldest;
   pack pack[PACKS];
 };
@@ -65,6 +69,7 @@ int plim_dnn_open(const plim_cuda_driver *driver, const plim_kernel_memory *memo
   size_t version = dnn->api.version();
   (void)snprintf(dnn->version, sizeof dnn->version, "%d.%d.%d", (int)(version / 10000), (int)(version / 100 % 100),
                  (int)(version % 100));
+  dnn->has_attention = version >= PLIM_DNN_ATTENTION_SINCE;
   int code = dnn->api.create(&dnn->handle);
   if (code == 0) {
     *out = dnn;
@@ -92,6 +97,10 @@ void plim_dnn_close(plim_dnn *dnn) {
 
 const char *plim_dnn_version(const plim_dnn *dnn) {
   return dnn->version;
+}
+
+int plim_dnn_has_attention(const plim_dnn *dnn) {
+  return dnn->has_attention;
 }
 
 void plim_dnn_forget(plim_dnn *dnn) {
@@ -126,16 +135,23 @@ void plim_dnn_trim(plim_dnn *dnn) {
 
 /* ---- offers ---- */
 
-static offer *known_offer(const plim_dnn *dnn, const plim_dnn_conv *conv) {
+int plim_dnn_operands(const plim_dnn_problem *problem) {
+  if (!problem->is_attention) return PLIM_DNN_OPERANDS;
+  return problem->attention.backward ? PLIM_DNN_TENSORS : PLIM_DNN_FORWARD_TENSORS;
+}
+
+static offer *known_offer(const plim_dnn *dnn, const plim_dnn_problem *problem) {
   offer *o = dnn->offers;
-  while (o && memcmp(&o->conv, conv, sizeof *conv) != 0) o = o->next;
+  while (o && memcmp(&o->problem, problem, sizeof *problem) != 0) o = o->next;
   return o;
 }
 
-static offer *add_offer(plim_dnn *dnn, const plim_dnn_conv *conv) {
+static offer *add_offer(plim_dnn *dnn, const plim_dnn_problem *problem) {
   offer *o = plim_kernel_allocate(&dnn->memory, 1, sizeof *o);
   if (!o) return NULL;
-  memcpy(&o->conv, conv, sizeof *conv);
+  memcpy(&o->problem, problem, sizeof *problem);
+  o->fill = -INFINITY;
+  if (problem->is_attention) o->scale = 1 / sqrtf((float)problem->attention.depth);
   o->next = dnn->offers;
   dnn->offers = o;
   return o;
@@ -143,24 +159,29 @@ static offer *add_offer(plim_dnn *dnn, const plim_dnn_conv *conv) {
 
 /* Its operation graph, made where there is none yet. */
 static int reach_graph(plim_dnn *dnn, offer *o) {
-  return o->graph.part[PLIM_DNN_GRAPH] ? 0 : plim_dnn_graph_make(&dnn->api, dnn->handle, &o->conv, &o->graph);
+  if (o->graph.part[PLIM_DNN_GRAPH]) return 0;
+  if (o->problem.is_attention) {
+    return plim_dnn_attention_graph(&dnn->api, dnn->handle, &o->problem.attention, &o->graph);
+  }
+  return plim_dnn_graph_make(&dnn->api, dnn->handle, &o->problem.conv, &o->graph);
 }
 
 static int ask(plim_dnn *dnn, offer *o, plim_dnn_config *config) {
-  return plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], o->conv.strict != 0, config);
+  return plim_dnn_configs_make(&dnn->api, dnn->handle, o->graph.part[PLIM_DNN_GRAPH], o->problem.conv.strict != 0,
+                               config);
 }
 
-/* What the library offers for the convolution; NULL when memory is short. Nothing is an offer too. */
-static offer *offer_of(plim_dnn *dnn, const plim_dnn_conv *conv) {
-  offer *o = known_offer(dnn, conv);
+/* What the library offers for the problem; NULL when memory is short. Nothing is an offer too. */
+static offer *offer_of(plim_dnn *dnn, const plim_dnn_problem *problem) {
+  offer *o = known_offer(dnn, problem);
   if (o) return o;
-  o = add_offer(dnn, conv);
+  o = add_offer(dnn, problem);
   if (o && reach_graph(dnn, o) == 0) o->n = ask(dnn, o, o->config);
   return o;
 }
 
-void plim_dnn_recall(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config *row, int n) {
-  offer *o = n > PLIM_DNN_CONFIGS || known_offer(dnn, conv) ? NULL : add_offer(dnn, conv);
+void plim_dnn_recall(plim_dnn *dnn, const plim_dnn_problem *problem, const plim_dnn_config *row, int n) {
+  offer *o = n > PLIM_DNN_CONFIGS || known_offer(dnn, problem) ? NULL : add_offer(dnn, problem);
   if (!o) return;
   memcpy(o->config, row, (size_t)n * sizeof *row);
   o->n = n;
@@ -183,8 +204,8 @@ static int reach_config(plim_dnn *dnn, offer *o, plim_dnn_config *row) {
   return row->config ? 0 : code;
 }
 
-int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_config **config) {
-  const offer *o = offer_of(dnn, conv);
+int plim_dnn_find(plim_dnn *dnn, const plim_dnn_problem *problem, const plim_dnn_config **config) {
+  const offer *o = offer_of(dnn, problem);
   if (!o) return 0;
   *config = o->config;
   return o->n;
@@ -192,8 +213,8 @@ int plim_dnn_find(plim_dnn *dnn, const plim_dnn_conv *conv, const plim_dnn_confi
 
 /* ---- kernels ---- */
 
-int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out) {
-  offer *o = offer_of(dnn, conv);
+int plim_dnn_make(plim_dnn *dnn, const plim_dnn_problem *problem, const char *name, plim_dnn_kernel **out) {
+  offer *o = offer_of(dnn, problem);
   if (!o) return PLIM_CUDA_NO_MEMORY;
   int i = 0;
   while (i < o->n && strcmp(o->config[i].name, name) != 0) i++;
@@ -207,7 +228,7 @@ int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, pl
   if (code != 0) return code == PLIM_DNN_ROOM ? code : fail(dnn, code);
   plim_dnn_kernel *kernel = plim_kernel_allocate(&dnn->memory, 1, sizeof *kernel);
   if (!kernel) return PLIM_CUDA_NO_MEMORY;
-  *kernel = (plim_dnn_kernel){.dnn = dnn, .config = &o->config[i]};
+  *kernel = (plim_dnn_kernel){.dnn = dnn, .offer = o, .config = &o->config[i]};
   kernel->config->users++;
   *out = kernel;
   return 0;
@@ -220,13 +241,27 @@ void plim_dnn_free(plim_dnn_kernel *kernel) {
   plim_kernel_release(&kernel->dnn->memory, kernel, 1, sizeof *kernel);
 }
 
-static int make_pack(const plim_cudnn_api *api, pack *p) {
-  const int64_t id[PLIM_DNN_OPERANDS] = {PLIM_DNN_X + 1, PLIM_DNN_W + 1, PLIM_DNN_Y + 1};
+/* The numbers of attention are read from the host when the plan is executed. */
+static int make_pack(const plim_dnn_kernel *kernel, pack *p) {
+  offer *o = kernel->offer;
+  int64_t id[PLIM_DNN_ATTENTION_END];
+  void *place[PLIM_DNN_ATTENTION_END];
+  int n = plim_dnn_operands(&o->problem);
+  for (int i = 0; i < n; i++) {
+    id[i] = i + 1;
+    place[i] = p->place[i];
+  }
+  if (o->problem.is_attention) {
+    id[n] = PLIM_DNN_SCALE + 1;
+    place[n++] = &o->scale;
+    id[n] = PLIM_DNN_FILL + 1;
+    place[n++] = &o->fill;
+  }
   const plim_dnn_attribute attribute[] = {
-      {DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, PLIM_DNN_OPERANDS, id},
-      {DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, PLIM_DNN_OPERANDS, p->place},
-      {DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &p->place[PLIM_DNN_OPERANDS]}};
-  return plim_dnn_build(api, DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, attribute, 3, &p->descriptor);
+      {DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, n, id},
+      {DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, n, place},
+      {DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &p->place[PLIM_DNN_MOST_OPERANDS]}};
+  return plim_dnn_build(&kernel->dnn->api, DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, attribute, 3, &p->descriptor);
 }
 
 /* The row of these addresses, made when there is none. */
@@ -237,7 +272,7 @@ static int pack_of(plim_dnn_kernel *kernel, const pack *wanted, const pack **out
     if (memcmp((*out)->place, wanted->place, sizeof wanted->place) == 0) return 0;
   }
   pack made = *wanted;
-  int code = make_pack(api, &made);
+  int code = make_pack(kernel, &made);
   if (code != 0) return code;
   pack *row = &kernel->pack[kernel->oldest];
   if (kernel->packs < PACKS)
@@ -250,12 +285,16 @@ static int pack_of(plim_dnn_kernel *kernel, const pack *wanted, const pack **out
   return 0;
 }
 
+int plim_dnn_kernel_operands(const plim_dnn_kernel *kernel) {
+  return plim_dnn_operands(&kernel->offer->problem);
+}
+
 int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace, void *stream) {
   const plim_cudnn_api *api = &kernel->dnn->api;
   pack wanted = {.descriptor = NULL};
   const pack *bound = NULL;
-  memcpy(wanted.place, operand, PLIM_DNN_OPERANDS * sizeof *operand);
-  wanted.place[PLIM_DNN_OPERANDS] = workspace;
+  for (int i = 0; i < plim_dnn_kernel_operands(kernel); i++) wanted.place[i] = operand[i];
+  wanted.place[PLIM_DNN_MOST_OPERANDS] = workspace;
   int code = pack_of(kernel, &wanted, &bound);
   if (code == 0) code = api->set_stream(kernel->dnn->handle, stream);
   if (code == 0) code = api->execute(kernel->dnn->handle, kernel->config->plan, bound->descriptor);

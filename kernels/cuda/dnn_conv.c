@@ -132,15 +132,7 @@ int plim_dnn_graph_make(const plim_cudnn_api *api, void *handle, const plim_dnn_
   for (int i = 0; i < PLIM_DNN_OPERANDS && code == 0; i++) code = make_tensor(api, conv, i, &part[i]);
   if (code == 0) code = make_convolution(api, conv, &part[PLIM_DNN_OPERANDS]);
   if (code == 0) code = make_operation(api, conv, part, operation);
-  const plim_dnn_attribute attribute[] = {{DNN_ATTR_OPERATIONGRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &handle},
-                                          {DNN_ATTR_OPERATIONGRAPH_OPS, DNN_TYPE_BACKEND_DESCRIPTOR, 1, operation}};
-  if (code == 0) {
-    code = plim_dnn_build(api, DNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, attribute, 2, &part[PLIM_DNN_GRAPH]);
-  }
+  if (code == 0) code = plim_dnn_graph_of(api, handle, *operation, &part[PLIM_DNN_GRAPH]);
   if (code != 0) plim_dnn_graph_free(api, graph);
   return code;
-}
-
-void plim_dnn_graph_free(const plim_cudnn_api *api, plim_dnn_graph *graph) {
-  for (int i = PLIM_DNN_GRAPH_PARTS - 1; i >= 0; i--) plim_dnn_unmake(api, &graph->part[i]);
 }

@@ -25,12 +25,7 @@ typedef struct plim_dnn_conv {
  * channels last, so have the weights: *copied is 1 when the weights or their gradient do not lie so in the graph. */
 int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied);
 
-/* Its operation graph with all that it refers to, the graph last. */
-enum { PLIM_DNN_GRAPH = PLIM_DNN_OPERANDS + 2, PLIM_DNN_GRAPH_PARTS };
-typedef struct plim_dnn_graph {
-  void *part[PLIM_DNN_GRAPH_PARTS]; /* tensors, convolution, operation, graph */
-} plim_dnn_graph;
+/* Its operation graph. */
 int plim_dnn_graph_make(const plim_cudnn_api *api, void *handle, const plim_dnn_conv *conv, plim_dnn_graph *graph);
-void plim_dnn_graph_free(const plim_cudnn_api *api, plim_dnn_graph *graph);
 
 #endif

@@ -20,3 +20,13 @@ void plim_dnn_unmake(const plim_cudnn_api *api, void **descriptor) {
   if (*descriptor) (void)api->unmake(*descriptor);
   *descriptor = NULL;
 }
+
+int plim_dnn_graph_of(const plim_cudnn_api *api, void *handle, void *operation, void **out) {
+  const plim_dnn_attribute attribute[] = {{DNN_ATTR_OPERATIONGRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &handle},
+                                          {DNN_ATTR_OPERATIONGRAPH_OPS, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &operation}};
+  return plim_dnn_build(api, DNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, attribute, 2, out);
+}
+
+void plim_dnn_graph_free(const plim_cudnn_api *api, plim_dnn_graph *graph) {
+  for (int i = PLIM_DNN_GRAPH_PARTS - 1; i >= 0; i--) plim_dnn_unmake(api, &graph->part[i]);
+}

@@ -61,6 +61,7 @@ static const struct family {
                 {plim_cuda_conv_list, plim_cuda_conv_make, 0},
                 {plim_cuda_columns_list, plim_cuda_gemm_make, 1},
                 {plim_cuda_flat_list, plim_cuda_flat_make, 1},
+                {plim_cuda_fused_list, plim_cuda_fused_make, 0},
                 {plim_cuda_matmul_list, plim_cuda_matmul_make, 1},
                 {plim_cuda_attention_list, plim_cuda_attention_make, 1},
                 {plim_cuda_words_list, plim_cuda_words_make, 1},
@@ -93,6 +94,7 @@ void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc 
                              int n) {
   const plim_op_desc served = in_library(op);
   plim_cuda_conv_recall(engine, &served, info, n);
+  plim_cuda_fused_recall(engine, op, info, n);
 }
 
 int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
@@ -123,7 +125,7 @@ void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
   }
   if (kernel->kind == PLIM_CUDA_STAGES) {
     for (int32_t i = 0; i < kernel->n; i++) {
-      if (kernel->stage[i].kind == PLIM_STAGE_CONVOLUTION) plim_dnn_free(kernel->stage[i].dnn);
+      if (kernel->stage[i].kind == PLIM_STAGE_DNN) plim_dnn_free(kernel->stage[i].dnn);
     }
     plim_kernel_release(&memory, kernel->stage, (size_t)kernel->room, sizeof *kernel->stage);
   }
@@ -180,15 +182,15 @@ static void *place(const plim_kernel_args *args, plim_cuda_place at) {
   return (char *)base + at.offset;
 }
 
-static int convolve(const plim_cuda_stage *stage, void *stream, const plim_kernel_args *args) {
-  void *const operand[] = {
-      [PLIM_DNN_X] = place(args, stage->a), [PLIM_DNN_W] = place(args, stage->b), [PLIM_DNN_Y] = place(args, stage->c)};
+static int run_dnn(const plim_cuda_stage *stage, void *stream, const plim_kernel_args *args) {
+  void *operand[PLIM_DNN_MOST_OPERANDS];
+  for (int i = 0; i < plim_dnn_kernel_operands(stage->dnn); i++) operand[i] = place(args, stage->operand[i]);
   return plim_dnn_run(stage->dnn, operand, place(args, stage->workspace), stream);
 }
 
 static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stage, const plim_cuda_engine *engine,
                      void *stream, const plim_kernel_args *args) {
-  if (stage->kind == PLIM_STAGE_CONVOLUTION) return convolve(stage, stream, args);
+  if (stage->kind == PLIM_STAGE_DNN) return run_dnn(stage, stream, args);
   void *from = place(args, stage->a), *to = place(args, stage->c);
   if (stage->kind == PLIM_STAGE_PRODUCT) {
     return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->b), to, args->workspace,

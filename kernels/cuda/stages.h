@@ -15,15 +15,15 @@ typedef struct plim_cuda_place {
 } plim_cuda_place;
 
 typedef enum plim_cuda_stage_kind {
-  PLIM_STAGE_KERNEL,     /* our own: in[0] is a, out[0] is c, in[1] is b where has_second; the others are the op's */
-  PLIM_STAGE_PRODUCT,    /* c = a b */
-  PLIM_STAGE_CONVOLUTION /* x at a, weights at b, y at c, in the direction of `dnn` */
+  PLIM_STAGE_KERNEL,  /* our own: in[0] is a, out[0] is c, in[1] is b where has_second; the others are the op's */
+  PLIM_STAGE_PRODUCT, /* c = a b */
+  PLIM_STAGE_DNN      /* a kernel of cuDNN, on `operand` */
 } plim_cuda_stage_kind;
 
 typedef struct plim_cuda_stage {
   plim_cuda_stage_kind kind;
   plim_cuda_place a, b, c;
-  plim_cuda_place workspace; /* convolutions, and kernels where has_workspace */
+  plim_cuda_place workspace; /* of cuDNN, and of kernels where has_workspace */
   union {
     struct {
       k_body body;
@@ -32,7 +32,10 @@ typedef struct plim_cuda_stage {
       k_call call;
     };
     plim_cuda_product product;
-    plim_dnn_kernel *dnn; /* owned */
+    struct {
+      plim_dnn_kernel *dnn; /* owned */
+      plim_cuda_place operand[PLIM_DNN_MOST_OPERANDS];
+    };
   };
 } plim_cuda_stage;
 
@@ -117,9 +120,12 @@ plim_cuda_make plim_cuda_flat_make;
 plim_cuda_list plim_cuda_matmul_list, plim_cuda_attention_list, plim_cuda_words_list;
 plim_cuda_make plim_cuda_matmul_make, plim_cuda_attention_make, plim_cuda_words_make;
 
-/* conv.c: convolutions by cuDNN. recall: what an earlier run measured of these variants. */
-plim_cuda_list plim_cuda_conv_list;
-plim_cuda_make plim_cuda_conv_make;
-void plim_cuda_conv_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info, int n);
+/* conv.c: convolutions by cuDNN. fused_attention.c: attention by cuDNN. recall: what an earlier run measured of these
+ * variants. */
+plim_cuda_list plim_cuda_conv_list, plim_cuda_fused_list;
+plim_cuda_make plim_cuda_conv_make, plim_cuda_fused_make;
+typedef void plim_cuda_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
+                              int n);
+plim_cuda_recall plim_cuda_conv_recall, plim_cuda_fused_recall;
 
 #endif

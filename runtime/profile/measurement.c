@@ -154,13 +154,14 @@ static plim_status put_varied(const plim_measurement *m, char *to, int64_t bytes
 }
 
 plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
-                              int64_t *time_ns, const void **result) {
+                              int64_t *time_ns, const void **result, int32_t n) {
   const plim_op_desc *desc = &group->desc;
   plim_device *device = m->set->device;
-  const int32_t n = plim_operands_count(desc);
+  const int32_t operands = plim_operands_count(desc);
   int64_t at = 0;
-  for (int32_t k = 0; k <= n; k++) {
-    const int64_t bytes = k < n ? plim_shape_bytes(plim_operand_shape(desc, k)) : c->variant.workspace_bytes;
+  for (int32_t k = 0; k < n; k++) result[k] = NULL;
+  for (int32_t k = 0; k <= operands; k++) {
+    const int64_t bytes = k < operands ? plim_shape_bytes(plim_operand_shape(desc, k)) : c->variant.workspace_bytes;
     m->operand[k] = (char *)m->arena + at;
     at += plim_align_up(bytes, PLIM_ALIGN);
   }
@@ -172,10 +173,12 @@ plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *gro
       PLIM_TRY(put_varied(m, m->operand[k], plim_shape_bytes(plim_operand_shape(desc, k))));
     }
   }
-  PLIM_TRY(device->api->queues.fill(device, 0, m->operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
+  for (int32_t k = desc->n_in; k < desc->n_in + desc->n_out; k++) {
+    PLIM_TRY(device->api->queues.fill(device, 0, m->operand[k], 0xff, plim_shape_bytes(plim_operand_shape(desc, k))));
+  }
   const plim_kernel_args args = args_of(m, group, c);
   PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
-  *result = m->operand[desc->n_in];
+  for (int32_t k = 0; k < n && k < desc->n_out; k++) result[k] = m->operand[desc->n_in + k];
   return PLIM_OK;
 }
 

@@ -63,9 +63,11 @@ PLIM_MUST_USE plim_status plim_measure_result(plim_measurement *m, const plim_pr
                                               const plim_profile_case *c, int64_t *time_ns, const void **out);
 
 /* Run a prepared case once with its operands one after another. The numbers and addresses are the same for each case of
- * a group. *result is the only output, on the device, valid until the next run. When the memory is too small for such
- * a layout, *result is NULL and nothing has run. */
+ * a group.
+ *   result  [n]  out  the first outputs, on the device, valid until the next run; NULL after the last. All NULL: the
+ *                     memory is too small for such a layout, and nothing has run */
 PLIM_MUST_USE plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *group,
-                                            const plim_profile_case *c, int64_t *time_ns, const void **result);
+                                            const plim_profile_case *c, int64_t *time_ns, const void **result,
+                                            int32_t n);
 
 #endif

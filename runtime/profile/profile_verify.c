@@ -21,8 +21,11 @@ static const char reference_name[] = "single-source";
 
 int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_profile_group *group) {
   const plim_op_desc *desc = &group->desc;
-  if (group->n < 2 || desc->n_out != 1 || desc->n_upd != 0) return PLIM_NONE;
-  if (desc->out[0].dtype != PLIM_F32 && desc->out[0].dtype != PLIM_BF16) return PLIM_NONE;
+  const int32_t results = desc->kind == PLIM_OP_ATTENTION ? PLIM_VERIFY_RESULTS : 1;
+  if (group->n < 2 || desc->n_out != results || desc->n_upd != 0) return PLIM_NONE;
+  for (int32_t k = 0; k < results; k++) {
+    if (desc->out[k].dtype != PLIM_F32 && desc->out[k].dtype != PLIM_BF16) return PLIM_NONE;
+  }
   for (int32_t c = group->first; c < group->first + group->n; c++) {
     if (strcmp(set->cases[c].variant.name, reference_name) == 0) return c;
   }
@@ -66,15 +69,16 @@ static double allowed(const plim_op_desc *desc, double expected, double largest)
   return largest * 3e-4 + (math == PLIM_PRECISION_BF16 ? fabs(expected) / 128 : 0);
 }
 
-/* Compare a result with the reference. Elements where the reference is NaN are skipped. */
-static void compare(const plim_op_desc *desc, const plim_profile_reference *r, const float *got,
+/* Compare result k with the reference. Elements where the reference is NaN are skipped. */
+static void compare(const plim_op_desc *desc, const plim_profile_reference *r, int32_t k, const float *got,
                     char why[PLIM_DROPPED_WHY_BYTES]) {
+  const float *reference = r->expected[k];
   int32_t worst = PLIM_NONE;
   double most = 1;
-  for (int32_t i = 0; i < r->n; i++) {
-    const double expected = r->expected[i], off = fabs(got[i] - expected);
+  for (int32_t i = 0; i < r->n[k]; i++) {
+    const double expected = reference[i], off = fabs(got[i] - expected);
     if (!isfinite(expected)) continue;
-    const double share = isfinite(off) ? off / (allowed(desc, expected, r->largest) + 1e-30) : INFINITY;
+    const double share = isfinite(off) ? off / (allowed(desc, expected, r->largest[k]) + 1e-30) : INFINITY;
     if (share <= most) continue;
     most = share;
     worst = i;
@@ -82,23 +86,23 @@ static void compare(const plim_op_desc *desc, const plim_profile_reference *r, c
   why[0] = 0;
   if (worst < 0) return;
   (void)snprintf(why, PLIM_DROPPED_WHY_BYTES, "its result is %g where the single-source kernel's is %g, %g is allowed",
-                 (double)got[worst], (double)r->expected[worst], allowed(desc, r->expected[worst], r->largest));
+                 (double)got[worst], (double)reference[worst], allowed(desc, reference[worst], r->largest[k]));
 }
 
 /* ---- runs ---- */
 
 plim_status plim_profile_refer(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                                plim_profile_reference *reference) {
-  const void *result = NULL;
-  int32_t n = 0;
-  PLIM_TRY(plim_measure_line(m, group, c, &reference->time_ns, &result));
-  if (!result) return PLIM_OK;
-  PLIM_TRY(read_result(m, &group->desc.out[0], result, reference->expected, &n));
-  reference->largest = 0;
-  for (int32_t i = 0; i < n; i++) {
-    if (isfinite(reference->expected[i])) reference->largest = fmax(reference->largest, fabs(reference->expected[i]));
+  const void *result[PLIM_VERIFY_RESULTS] = {NULL};
+  PLIM_TRY(plim_measure_line(m, group, c, &reference->time_ns, result, PLIM_VERIFY_RESULTS));
+  for (int32_t k = 0; k < PLIM_VERIFY_RESULTS && result[k]; k++) {
+    const float *expected = reference->expected[k];
+    PLIM_TRY(read_result(m, &group->desc.out[k], result[k], reference->expected[k], &reference->n[k]));
+    reference->largest[k] = 0;
+    for (int32_t i = 0; i < reference->n[k]; i++) {
+      if (isfinite(expected[i])) reference->largest[k] = fmax(reference->largest[k], fabs(expected[i]));
+    }
   }
-  reference->n = n;
   return PLIM_OK;
 }
 
@@ -106,13 +110,14 @@ plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *g
                                 const plim_profile_reference *reference, int64_t *time_ns,
                                 char why[PLIM_DROPPED_WHY_BYTES]) {
   float got[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART] = {0};
-  const void *result = NULL;
+  const void *result[PLIM_VERIFY_RESULTS] = {NULL};
   int32_t n;
   *time_ns = PLIM_UNKNOWN;
   why[0] = 0;
-  PLIM_TRY(plim_measure_line(m, group, c, time_ns, &result));
-  if (!result) return PLIM_OK;
-  PLIM_TRY(read_result(m, &group->desc.out[0], result, got, &n));
-  compare(&group->desc, reference, got, why);
+  PLIM_TRY(plim_measure_line(m, group, c, time_ns, result, PLIM_VERIFY_RESULTS));
+  for (int32_t k = 0; k < PLIM_VERIFY_RESULTS && result[k] && !why[0]; k++) {
+    PLIM_TRY(read_result(m, &group->desc.out[k], result[k], got, &n));
+    compare(&group->desc, reference, k, got, why);
+  }
   return PLIM_OK;
 }

@@ -66,7 +66,7 @@ static plim_status run_case(pass_times *p, const plim_profile_group *group, int3
 static plim_status fill_reference(pass_times *p, int32_t g) {
   const plim_profile_group *group = &p->set->group[g];
   const int32_t of = plim_profile_reference_case(p->set, group);
-  if (p->reference[g].n > 0 || of < 0 || !p->set->cases[of].kernel) return PLIM_OK;
+  if (p->reference[g].n[0] > 0 || of < 0 || !p->set->cases[of].kernel) return PLIM_OK;
   plim_status status = plim_profile_refer(&p->memory, group, &p->set->cases[of], &p->reference[g]);
   return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
 }
@@ -96,7 +96,7 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
       int64_t *sample = &p->sample[(int64_t)c * p->n];
       if (!is_in_round(p, &set->cases[c])) continue;
       PLIM_TRY(plim_measure_check_cancelled(p->set));
-      if (pass == 0 && p->reference && p->reference[g].n > 0) {
+      if (pass == 0 && p->reference && p->reference[g].n[0] > 0) {
         PLIM_TRY(verify_case(p, g, c));
       } else if (is_worth_repeating(p, group, c, pass)) {
         PLIM_TRY(run_case(p, group, c, pass));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/dnn_attention.h"
 #include "kernels/cuda/dnn_conv.h"
 #include "kernels/cuda/dnn_engines.h"
 #include "runtime/device/device_cuda.h"
@@ -20,6 +21,12 @@
 #include <cudnn.h>
 #define PLIM_X(name, value) _Static_assert((int)DNN_##name == (int)CUDNN_##name, "CUDNN_" #name);
 PLIM_CUDNN_CONSTANTS(PLIM_X)
+#if CUDNN_VERSION >= 91700
+PLIM_CUDNN_ATTENTION_CONSTANTS(PLIM_X)
+#endif
+#if CUDNN_VERSION >= 92100
+PLIM_CUDNN_MASK_CONSTANTS(PLIM_X)
+#endif
 #undef PLIM_X
 #endif
 
@@ -367,6 +374,92 @@ Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_keys_a
   }
 }
 
+/* ---- attention ---- */
+
+/* op[0] forward, op[1] backward, in bf16. */
+static void attention_ops(int64_t sequences, int64_t tokens, int64_t heads, int64_t depth, plim_op_desc op[2]) {
+  const int64_t c = heads * depth;
+  const plim_shape y = kernel_shape(PLIM_F32, 3, sequences, tokens, c, 1);
+  const plim_shape qkv = kernel_shape(PLIM_F32, 3, sequences, tokens, 3 * c, 1);
+  const plim_shape lse = kernel_shape(PLIM_F32, 3, sequences, tokens, heads, 1);
+  op[0] = kernel_op(PLIM_OP_ATTENTION, 1, 2, qkv, y);
+  op[0].out[1] = lse;
+  op[1] = kernel_op(PLIM_OP_ATTENTION_BWD, 4, 1, y, qkv);
+  op[1].in[1] = qkv;
+  op[1].in[2] = y;
+  op[1].in[3] = lse;
+  for (int k = 0; k < 2; k++) kernel_to_bf16(&op[k]);
+}
+
+static int is_of_cudnn(const plim_kernel_info *info) {
+  return strncmp(info->name, "cudnn-", 6) == 0;
+}
+
+Test(cudnn, attention_agrees_with_the_reference_in_both_directions) {
+  static const int64_t cases[][4] = {{2, 5, 3, 8}, {1, 17, 1, 16}, {3, 1, 2, 8}, {2, 33, 2, 24}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    plim_op_desc op[2];
+    attention_ops(cases[i][0], cases[i][1], cases[i][2], cases[i][3], op);
+    for (int k = 0; k < 2; k++) {
+      plim_kernel_info info[VARIANTS];
+      const int n = device->api->kernels.variants(device, &op[k], info, VARIANTS);
+      int ours = 0;
+      for (int v = 0; v < n; v++) {
+        ours += is_of_cudnn(&info[v]);
+        variant_check(device, &op[k], &info[v]);
+      }
+      cr_assert_eq(ours, 6, "%d", ours); /* all but those that are not deterministic, lower numbers, or have no plan */
+    }
+  }
+  expect_clean();
+}
+
+/* The logarithms in the library's order take workspace, before what the engine needs. */
+Test(cudnn, variants_of_attention_have_a_workspace_and_a_numerics_key) {
+  plim_op_desc op[2];
+  plim_kernel_info info[VARIANTS];
+  attention_ops(2, 5, 3, 8, op);
+  cr_assert_gt(device->api->kernels.variants(device, &op[0], info, VARIANTS), 6);
+  cr_assert_eq(strncmp(info[0].numerics_key, "cudnn9.28.0-e5-", 15), 0, "%s", info[0].numerics_key);
+  cr_assert_eq(info[0].workspace_bytes, PLIM_ALIGN);
+  cr_assert_eq(info[1].workspace_bytes, PLIM_ALIGN + (1 << 20));
+  expect_clean();
+}
+
+Test(cudnn, attention_in_floats_or_of_another_depth_is_left_to_others) {
+  plim_op_desc op[2];
+  plim_kernel_info info[VARIANTS];
+  attention_ops(2, 5, 3, 12, op);
+  for (int k = 0; k < 4; k++) {
+    if (k == 2) attention_ops(2, 5, 3, 8, op);
+    plim_op_desc *of = &op[k % 2];
+    for (int i = 0; i < of->n_in && k > 1; i++) of->in[i].dtype = PLIM_F32;
+    for (int i = 0; i < of->n_out && k > 1; i++) of->out[i].dtype = PLIM_F32;
+    const int n = device->api->kernels.variants(device, of, info, VARIANTS);
+    cr_assert_geq(n, 1);
+    for (int v = 0; v < n; v++) cr_assert_not(is_of_cudnn(&info[v]), "%s", info[v].name);
+  }
+  expect_clean();
+}
+
+Test(cudnn, an_engine_that_refuses_attention_leaves_the_others) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_op_desc op[2];
+  plim_kernel_info info[VARIANTS];
+  void *kernel = NULL;
+  options.dnn = 1;
+  options.refuse_plan = 5;
+  reopen(&options);
+  attention_ops(2, 5, 3, 8, op);
+  for (int k = 0; k < 2; k++) {
+    cr_assert_gt(device->api->kernels.variants(device, &op[k], info, VARIANTS), 2);
+    cr_assert_eq(device->api->kernels.prepare(device, &op[k], info[0].name, &kernel), PLIM_EUNSUPPORTED);
+    cr_assert(strstr(plim_context_error(ctx), "engine 5 refuses to be planned"), "%s", plim_context_error(ctx));
+    variant_check(device, &op[k], &info[1]);
+  }
+  expect_clean();
+}
+
 Test(cudnn, blocked_layouts_and_other_kinds_are_left_to_others) {
   plim_op_desc op[3], relu;
   plim_kernel_info info[VARIANTS];
@@ -513,6 +606,36 @@ Test(cudnn, the_library_itself_takes_what_is_set) {
     cr_assert_eq(refused, 0);
     if (unloaded) cr_skip_test("cuDNN cannot load all of itself here");
     cr_assert_eq(finalized, 5 * (i + 1)); /* three tensors, the convolution, the operation */
+    plim_dnn_graph_free(&watched, &graph);
+  }
+  plim_cudnn_unload(&real);
+}
+
+/* Without a GPU there is no handle, and a graph does without one. */
+static int set_but_handles(void *descriptor, int attribute, int type, int64_t count, const void *values) {
+  return attribute == DNN_ATTR_OPERATIONGRAPH_HANDLE ? 0 : real.set(descriptor, attribute, type, count, values);
+}
+
+Test(cudnn, the_library_itself_takes_attention_as_it_is_described) {
+  char why[160];
+#ifdef PLIM_CUDA_STUB
+  (void)dlopen(PLIM_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL);
+#endif
+  plim_cudnn_load(&real, why, sizeof why);
+  if (!real.opened) cr_skip_test("%s", why);
+  if (real.version() < PLIM_DNN_ATTENTION_SINCE) cr_skip_test("cuDNN is older than its attention with a mask");
+  plim_cudnn_api watched = real;
+  watched.set = set_but_handles;
+  watched.finalize = watch_finalize;
+  for (int k = 0; k < 2; k++) {
+    plim_op_desc op[2];
+    plim_dnn_attention attention;
+    plim_dnn_graph graph;
+    attention_ops(4, 64, 6, 64, op);
+    cr_assert(plim_dnn_attention_of(&op[k], &attention));
+    const int code = plim_dnn_attention_graph(&watched, NULL, &attention, &graph);
+    if (unloaded) cr_skip_test("cuDNN cannot load all of itself here");
+    cr_assert_eq(code, 0, "status %d", code);
     plim_dnn_graph_free(&watched, &graph);
   }
   plim_cudnn_unload(&real);

@@ -4,11 +4,13 @@
 #define _DEFAULT_SOURCE /* nanosleep */
 #include "tests/support/fake_cudnn.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/fake_attention.h"
 #include "tests/support/fake_convolution.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/fake_cudnn_tables.h"
@@ -19,12 +21,19 @@ enum { UNSUPPORTED = 3000, PREREQUISITE = 3008, LOST = 5000, IN_RUNTIME = 5003 }
 
 /* ---- descriptors ---- */
 
+/* What an operation graph computes. */
+typedef struct problem {
+  int is_attention;
+  fake_convolution convolution;
+  fake_attention attention;
+} problem;
+
 typedef struct descriptor {
   int kind, finalized;
-  int engine, knob;             /* of engines and configurations: row of the table; of answers: the knob in it */
-  int64_t type, number;         /* of knob choices */
-  fake_convolution convolution; /* of engines, configurations and plans */
-  int64_t runs;                 /* of plans */
+  int engine, knob;     /* of engines and configurations: row of the table; of answers: the knob in it */
+  int64_t type, number; /* of knob choices */
+  problem problem;      /* of engines, configurations and plans */
+  int64_t runs;         /* of plans */
   int64_t count[FAKE_CUDNN_RULES];
   struct {
     unsigned char bytes[FAKE_CUDNN_ELEMENTS * CASE_BYTES];
@@ -158,6 +167,16 @@ static int set(void *pointer, int attribute, int type, int64_t count, const void
 
 /* ---- finalizing ---- */
 
+static int is_flagged(const descriptor *d, int attribute) {
+  return d->count[rule_of(d, attribute)] > 0 && *(const unsigned char *)value_of(d, attribute) != 0;
+}
+
+static int64_t number_of(const descriptor *d, int attribute) {
+  int64_t number;
+  memcpy(&number, value_of(d, attribute), sizeof number);
+  return number;
+}
+
 static int check_tensor(const descriptor *d) {
   int64_t dim[4], step[4], alignment;
   memcpy(dim, value_of(d, DNN_ATTR_TENSOR_DIMENSIONS), sizeof dim);
@@ -165,6 +184,9 @@ static int check_tensor(const descriptor *d) {
   memcpy(&alignment, value_of(d, DNN_ATTR_TENSOR_BYTE_ALIGNMENT), sizeof alignment);
   for (int i = 0; i < 4; i++) {
     if (dim[i] < 1 || step[i] < 1) return misuse(BROKEN, "a dimension or stride is not positive");
+  }
+  if (is_flagged(d, DNN_ATTR_TENSOR_IS_VIRTUAL) && is_flagged(d, DNN_ATTR_TENSOR_IS_BY_VALUE)) {
+    return misuse(BROKEN, "a tensor is virtual and a value of the host");
   }
   return alignment > 0 && alignment % 4 == 0 ? 0 : misuse(BROKEN, "an alignment is no multiple of the element");
 }
@@ -203,6 +225,105 @@ static void read_convolution(const descriptor *operation, fake_convolution *c) {
   memcpy(c->pad, value_of(window, CONV(PRE_PADDINGS)), sizeof c->pad);
 }
 
+/* ---- attention ---- */
+
+_Static_assert(sizeof(fake_attention) <= FAKE_CUDA_ARGUMENT_BYTES, "attention can be queued");
+
+/* The attributes of its tensors in the order of their ids, scale last; and of the mask. */
+static const struct {
+  int kind, n, tensor[FAKE_ATTENTION_TENSORS], scale, graph, input, output;
+} attentions[] = {
+    {ATTENTION,
+     FAKE_ATTENTION_FORWARD,
+     {FWD(QDESC), FWD(KDESC), FWD(VDESC), FWD(ODESC), FWD(STATSDESC)},
+     FWD(SCALEDESC),
+     FWD(SUBGRAPH),
+     FWD(SUBGRAPH_INPUT_UID),
+     FWD(SUBGRAPH_OUTPUT_UID)},
+    {ATTENTION_BWD,
+     FAKE_ATTENTION_TENSORS,
+     {BWD(QDESC), BWD(KDESC), BWD(VDESC), BWD(ODESC), BWD(STATSDESC), BWD(DODDESC), BWD(DQDESC), BWD(DKDESC),
+      BWD(DVDESC)},
+     BWD(SCALEDESC),
+     BWD(SUBGRAPH),
+     BWD(SUBGRAPH_INPUT_UID),
+     BWD(SUBGRAPH_OUTPUT_UID)},
+};
+
+static void read_attention(const descriptor *operation, fake_attention *a) {
+  int64_t dim[4], step[4];
+  memset(a, 0, sizeof *a);
+  a->backward = operation->kind == ATTENTION_BWD;
+  for (int i = 0; i < attentions[a->backward].n; i++) {
+    const descriptor *tensor = referred(operation, attentions[a->backward].tensor[i]);
+    memcpy(dim, value_of(tensor, DNN_ATTR_TENSOR_DIMENSIONS), sizeof dim);
+    memcpy(step, value_of(tensor, DNN_ATTR_TENSOR_STRIDES), sizeof step);
+    memcpy(a->step[i], step, sizeof a->step[i]);
+    if (i > 0) continue;
+    a->sequences = dim[0];
+    a->heads = dim[1];
+    a->tokens = dim[2];
+    a->depth = dim[3];
+  }
+}
+
+/* Has the tensor the sizes, the type and beside each other the elements of a head, and is it in memory? */
+static int is_head(const descriptor *tensor, const fake_attention *a, int is_stats) {
+  const int64_t wanted[4] = {a->sequences, a->heads, a->tokens, is_stats ? 1 : a->depth};
+  int64_t step[4];
+  int32_t type;
+  memcpy(step, value_of(tensor, DNN_ATTR_TENSOR_STRIDES), sizeof step);
+  memcpy(&type, value_of(tensor, DNN_ATTR_TENSOR_DATA_TYPE), sizeof type);
+  if (is_flagged(tensor, DNN_ATTR_TENSOR_IS_VIRTUAL) || is_flagged(tensor, DNN_ATTR_TENSOR_IS_BY_VALUE)) return 0;
+  if (is_stats && (step[2] != 1 || step[1] != a->tokens || step[0] != a->heads * a->tokens)) return 0; /* before 9.26 */
+  return memcmp(value_of(tensor, DNN_ATTR_TENSOR_DIMENSIONS), wanted, sizeof wanted) == 0 && step[3] == 1 &&
+         type == (is_stats ? DNN_DATA_FLOAT : DNN_DATA_BFLOAT16);
+}
+
+/* The mask of scores: virtual tensors of the graph, a fill from the host, queries not before their keys. */
+static int is_causal(const descriptor *operation, const fake_attention *a) {
+  const descriptor *graph = referred(operation, attentions[a->backward].graph);
+  const descriptor *mask = referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS);
+  const int64_t wanted[4] = {a->sequences, a->heads, a->tokens, a->tokens};
+  int32_t mode;
+  if (mask->kind != MASK) return 0;
+  const descriptor *x = referred(mask, DNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC);
+  const descriptor *y = referred(mask, DNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_YDESC);
+  memcpy(&mode, value_of(mask, DNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE), sizeof mode);
+  return mode == DNN_POINTWISE_CMP_GE && is_flagged(x, DNN_ATTR_TENSOR_IS_VIRTUAL) &&
+         is_flagged(y, DNN_ATTR_TENSOR_IS_VIRTUAL) &&
+         memcmp(value_of(x, DNN_ATTR_TENSOR_DIMENSIONS), wanted, sizeof wanted) == 0 &&
+         memcmp(value_of(y, DNN_ATTR_TENSOR_DIMENSIONS), wanted, sizeof wanted) == 0 &&
+         is_flagged(referred(mask, DNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_BDESC), DNN_ATTR_TENSOR_IS_BY_VALUE) &&
+         number_of(x, DNN_ATTR_TENSOR_UNIQUE_ID) == number_of(operation, attentions[a->backward].input) &&
+         number_of(y, DNN_ATTR_TENSOR_UNIQUE_ID) == number_of(operation, attentions[a->backward].output);
+}
+
+static int check_attention(const descriptor *d) {
+  enum { STATS = 4 };
+  fake_attention a;
+  read_attention(d, &a);
+  for (int i = 0; i < attentions[a.backward].n; i++) {
+    if (!is_head(referred(d, attentions[a.backward].tensor[i]), &a, i == STATS)) {
+      return misuse(BROKEN, "the tensors are no attention");
+    }
+  }
+  if (a.depth % 8 != 0) return refuse(UNSUPPORTED, "takes no such depth", a.depth);
+  if (!is_flagged(referred(d, attentions[a.backward].scale), DNN_ATTR_TENSOR_IS_BY_VALUE)) {
+    return misuse(BROKEN, "the scale of attention is no value of the host");
+  }
+  return is_causal(d, &a) ? 0 : misuse(BROKEN, "the mask of attention is none");
+}
+
+static void read_problem(const descriptor *operation, problem *p) {
+  p->is_attention = operation->kind == ATTENTION || operation->kind == ATTENTION_BWD;
+  if (p->is_attention) {
+    read_attention(operation, &p->attention);
+  } else {
+    read_convolution(operation, &p->convolution);
+  }
+}
+
 static int check_operation(const descriptor *d) {
   fake_convolution c;
   read_convolution(d, &c);
@@ -229,7 +350,7 @@ static int find_engine(descriptor *d) {
   const descriptor *graph = referred(d, DNN_ATTR_ENGINE_OPERATION_GRAPH);
   int64_t index;
   memcpy(&index, value_of(d, DNN_ATTR_ENGINE_GLOBAL_INDEX), sizeof index);
-  read_convolution(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &d->convolution);
+  read_problem(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &d->problem);
   for (d->engine = 0; d->engine < FAKE_CUDNN_ENGINES; d->engine++) {
     if (fake_cudnn_engines[d->engine].index == index) return 0;
   }
@@ -254,7 +375,7 @@ static int has_knobs(const descriptor *d, int row) {
 static int find_config(descriptor *d) {
   const descriptor *engine = referred(d, DNN_ATTR_ENGINECFG_ENGINE);
   const int64_t index = fake_cudnn_engines[engine->engine].index;
-  d->convolution = engine->convolution;
+  d->problem = engine->problem;
   for (d->engine = 0; d->engine < FAKE_CUDNN_ENGINES; d->engine++) {
     if (fake_cudnn_engines[d->engine].index == index && has_knobs(d, d->engine)) return 0;
   }
@@ -263,7 +384,11 @@ static int find_config(descriptor *d) {
 
 /* ---- plans ---- */
 
-static int are_equal_convolutions(const fake_convolution *a, const fake_convolution *b) {
+static int are_equal_problems(const problem *p, const problem *q) {
+  const fake_convolution *a = &p->convolution, *b = &q->convolution;
+  if (p->is_attention || q->is_attention) {
+    return p->is_attention == q->is_attention && memcmp(&p->attention, &q->attention, sizeof p->attention) == 0;
+  }
   return a->direction == b->direction && memcmp(a->dim, b->dim, sizeof a->dim) == 0 &&
          memcmp(a->step, b->step, sizeof a->step) == 0 && memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
          memcmp(a->pad, b->pad, sizeof a->pad) == 0 && memcmp(a->bf16, b->bf16, sizeof a->bf16) == 0;
@@ -275,7 +400,7 @@ static int are_equal_plans(const descriptor *a, const descriptor *b) {
          fake_cudnn_engines[a->engine].index == fake_cudnn_engines[b->engine].index &&
          memcmp(fake_cudnn_engines[a->engine].knob, fake_cudnn_engines[b->engine].knob,
                 sizeof fake_cudnn_engines->knob) == 0 &&
-         are_equal_convolutions(&a->convolution, &b->convolution);
+         are_equal_problems(&a->problem, &b->problem);
 }
 
 static int make_plan(descriptor *d) {
@@ -284,7 +409,7 @@ static int make_plan(descriptor *d) {
   const int64_t index = fake_cudnn_engines[config->engine].index;
   const struct timespec cost = {options->plan_us / 1000000, options->plan_us % 1000000 * 1000};
   d->engine = config->engine;
-  d->convolution = config->convolution;
+  d->problem = config->problem;
   if (fake_cudnn_engines[d->engine].workspace_bytes < 0) return refuse(UNSUPPORTED, "has no plan", index);
   if (index == options->refuse_plan) return refuse(UNSUPPORTED, "refuses to be planned", index);
   if (options->plan_us > 0) (void)nanosleep(&cost, NULL);
@@ -315,6 +440,7 @@ static int finalize(void *pointer) {
   }
   if (d->kind == DNN_BACKEND_TENSOR_DESCRIPTOR) code = check_tensor(d);
   if (is_operation(d->kind)) code = check_operation(d);
+  if (d->kind == ATTENTION || d->kind == ATTENTION_BWD) code = check_attention(d);
   if (d->kind == DNN_BACKEND_KNOB_CHOICE_DESCRIPTOR) read_knob(d);
   if (d->kind == DNN_BACKEND_ENGINE_DESCRIPTOR) code = find_engine(d);
   if (d->kind == DNN_BACKEND_ENGINECFG_DESCRIPTOR) code = find_config(d);
@@ -351,7 +477,7 @@ static int get_results(const descriptor *d, int64_t wanted, int64_t *count, void
     int code = answer(out[at], DNN_BACKEND_ENGINECFG_DESCRIPTOR, i, 0);
     if (code != 0) return code;
     const descriptor *graph = referred(d, DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
-    read_convolution(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &known(out[at])->convolution);
+    read_problem(referred(graph, DNN_ATTR_OPERATIONGRAPH_OPS), &known(out[at])->problem);
   }
   return 0;
 }
@@ -451,18 +577,43 @@ static int set_stream(void *pointer, void *stream) {
   return 0;
 }
 
-/* Ids 1, 2, 3 are x, w, y in our graphs; the library goes by what the tensors say. */
-static int bind(const descriptor *pack, fake_convolution *c) {
-  int64_t id[3];
-  memcpy(id, value_of(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS), sizeof id);
-  memcpy(c->place, value_of(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS), sizeof c->place);
-  memcpy(&c->workspace, value_of(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE), sizeof c->workspace);
-  for (int i = 0; i < 3; i++) {
+/* Ids are 1, 2, ... in our graphs; the library goes by what the tensors say. */
+static int bind_tensors(const descriptor *pack, int n, void **place, char **workspace, int64_t workspace_bytes) {
+  int64_t id[FAKE_CUDNN_ELEMENTS];
+  memcpy(id, value_of(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS), (size_t)n * sizeof *id);
+  memcpy(place, value_of(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS), (size_t)n * sizeof *place);
+  memcpy(workspace, value_of(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE), sizeof *workspace);
+  for (int i = 0; i < n; i++) {
     if (id[i] != i + 1) return misuse(BROKEN, "a pack names other tensors than the graph");
-    if (!c->place[i] || (uintptr_t)c->place[i] % 16 != 0) return misuse(BROKEN, "a tensor lies nowhere, or unaligned");
+    if (!place[i] || (uintptr_t)place[i] % 16 != 0) return misuse(BROKEN, "a tensor lies nowhere, or unaligned");
   }
-  if (c->workspace_bytes > 0 && !c->workspace) return misuse(BROKEN, "a workspace is missing");
+  return workspace_bytes > 0 && !*workspace ? misuse(BROKEN, "a workspace is missing") : 0;
+}
+
+static int has_count(const descriptor *pack, int64_t n) {
+  return pack->count[rule_of(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS)] == n &&
+         pack->count[rule_of(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS)] == n;
+}
+
+/* Scale and fill are read now, from the host. */
+static int bind_attention(const descriptor *pack, fake_attention *a) {
+  const int n = attentions[a->backward].n;
+  const float *value[2];
+  if (!has_count(pack, n + 2)) return misuse(BROKEN, "a pack of attention has too few or too many tensors");
+  int code = bind_tensors(pack, n, a->place, &a->workspace, a->workspace_bytes);
+  if (code != 0) return code;
+  const unsigned char *bytes = value_of(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+  memcpy(value, bytes + (size_t)n * CASE_BYTES, sizeof value);
+  if (*value[1] != -INFINITY) return misuse(BROKEN, "what the mask hides is not hidden");
+  a->scale = *value[0];
   return 0;
+}
+
+static int bind(const descriptor *pack, problem *p) {
+  fake_convolution *c = &p->convolution;
+  if (p->is_attention) return bind_attention(pack, &p->attention);
+  if (!has_count(pack, 3)) return misuse(BROKEN, "a pack of a convolution has too few or too many tensors");
+  return bind_tensors(pack, 3, c->place, &c->workspace, c->workspace_bytes);
 }
 
 /* What the engine does that it should not, before it is queued. */
@@ -494,6 +645,25 @@ static void run_on_device(const void *argument) {
   fake_convolution_run(&c);
 }
 
+static void attend_on_device(const void *argument) {
+  fake_attention a;
+  memcpy(&a, argument, sizeof a);
+  for (int i = 0; i < attentions[a.backward].n; i++) {
+    const int64_t *step = a.step[i];
+    const int is_stats = i == 4;
+    const int64_t last = (a.sequences - 1) * step[0] + (a.heads - 1) * step[1] + (a.tokens - 1) * step[2];
+    a.place[i] = fake_cuda_stored(a.place[i], (last + (is_stats ? 1 : a.depth)) * (is_stats ? 4 : 2));
+    if (!a.place[i]) return;
+  }
+  if (a.workspace_bytes > 0 && !(a.workspace = fake_cuda_stored(a.workspace, a.workspace_bytes))) return;
+  fake_attention_run(&a);
+}
+
+static int queue_problem(const problem *p, void *stream) {
+  if (p->is_attention) return fake_cuda_queue(attend_on_device, &p->attention, sizeof p->attention, stream);
+  return fake_cuda_queue(run_on_device, &p->convolution, sizeof p->convolution, stream);
+}
+
 static int execute(void *pointer, void *plan, void *pack) {
   int place = place_of(pointer);
   descriptor *p = known(plan);
@@ -505,18 +675,18 @@ static int execute(void *pointer, void *plan, void *pack) {
   if (!p->finalized || !b->finalized) return misuse(NOT_FINAL, "a plan or pack is executed before it is finalized");
   if (place < 0 || !fake.open[place]->stream) return misuse(BROKEN, "a plan is executed on no stream");
   if (fake.open[place]->device != fake_cuda_device()) return misuse(BROKEN, "a handle is of another device");
-  fake_convolution c = p->convolution;
+  problem work = p->problem;
   const int64_t index = fake_cudnn_engines[p->engine].index;
-  c.workspace_bytes = fake_cudnn_engines[p->engine].workspace_bytes;
-  c.wrong = index == fake_cuda_now()->wrong_engine;
-  int code = bind(b, &c);
+  work.convolution.workspace_bytes = work.attention.workspace_bytes = fake_cudnn_engines[p->engine].workspace_bytes;
+  work.convolution.wrong = work.attention.wrong = index == fake_cuda_now()->wrong_engine;
+  int code = bind(b, &work);
   if (code == 0) code = has_fault(index, fake.open[place]->stream);
   if (code == 0 && p->runs == 0 && fake_cuda_is_capturing() && fake_cuda_enter_outside_capture() != 0) {
     code = refuse(IN_RUNTIME, "loads its kernels, which a capture forbids", index);
   }
   if (code != 0) return code;
   fake.counts.plans_idle -= p->runs++ == 0;
-  if (fake_cuda_queue(run_on_device, &c, sizeof c, fake.open[place]->stream) != 0) return LOST;
+  if (queue_problem(&work, fake.open[place]->stream) != 0) return LOST;
   return fake_cuda_last_error() == 0 ? 0 : refuse(IN_RUNTIME, "finds an error of an earlier call", index);
 }
 

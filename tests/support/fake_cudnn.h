@@ -1,7 +1,7 @@
 /* cuDNN's backend API for the fake GPU (tests/support/fake_cuda.h), stricter than the library: descriptors know
  * their kind, each attribute its type and number of elements, what is finalized cannot be set and what is not cannot be
- * asked or referred to. Whatever breaks a rule is refused and remembered. Plans compute convolutions in double
- * precision on the GPU's memory. */
+ * asked or referred to. Whatever breaks a rule is refused and remembered. Plans compute convolutions and causal
+ * attention in double precision on the GPU's memory. */
 #ifndef PLIM_TESTS_SUPPORT_FAKE_CUDNN_H
 #define PLIM_TESTS_SUPPORT_FAKE_CUDNN_H
 
@@ -10,7 +10,7 @@
 /* An engine and a configuration of it are answers of the heuristics, or made by hand of an operation graph, an index
  * and knob choices; those that the table below does not have are refused when they are finalized.
  *
- * Its engines for every convolution, as the modes of the heuristics name them:
+ * Its engines for every problem, as the modes of the heuristics name them:
  *   A        5 (tensor cores), 1 (two knobs, 1 MiB), 7 (not deterministic), 1 (other knobs, 1 MiB), 9 (no plan),
  *            3 (64 KiB), 12 (lowers inputs), 13 (lowers sums), 1 (as before), 21, 22, 23, 24 (1 MiB each)
  *   instant  1, 3 (both as before)

@@ -10,15 +10,20 @@
 #define DATA DNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
 #define FILTER DNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
 #define REFERENCE DNN_TYPE_BACKEND_DESCRIPTOR
+#define ATTENTION DNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR
+#define ATTENTION_BWD DNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR
+#define MASK DNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR
+#define FWD(name) DNN_ATTR_OPERATION_SDPA_FWD_##name
+#define BWD(name) DNN_ATTR_OPERATION_SDPA_BWD_##name
 
-enum { FAKE_CUDNN_RULES = 50, FAKE_CUDNN_ENGINES = 16, FAKE_CUDNN_ELEMENTS = 4 /* of an attribute, at most */ };
+enum { FAKE_CUDNN_RULES = 78, FAKE_CUDNN_ENGINES = 16, FAKE_CUDNN_ELEMENTS = 11 /* of an attribute, at most */ };
 
 /* What an attribute is for. */
 typedef enum fake_cudnn_use {
   FAKE_CUDNN_NEEDED, /* set by the caller before the descriptor is finalized */
   FAKE_CUDNN_READ,   /* asked for only */
   FAKE_CUDNN_BOTH,   /* needed where the caller makes the descriptor, and asked for */
-  FAKE_CUDNN_CHOICE  /* the same, and not needed */
+  FAKE_CUDNN_CHOICE  /* the same, or set by the caller, and not needed */
 } fake_cudnn_use;
 
 /* A descriptor of `kind` has `attribute`, of `type`, with `least` to `most` elements. */

@@ -14,6 +14,30 @@ static fake_cuda_options gpu(void) {
   return options;
 }
 
+/* Measure the training step of a small gpt in bf16, of which one op is attention and one its gradient. */
+static plim_status measure_gpt(gpu_rig *r, const fake_cuda_options *options, plim_profile **out) {
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_net_options gpt = plim_net_options_default();
+  plim_net *net = NULL;
+  plim_graph *graph = NULL;
+  gpt.batch = 2;
+  gpt.context = 8;
+  gpt.classes = 16;
+  gpt.layers = 1;
+  gpt.units = 32;
+  gpt.heads = 2;
+  gpt.precision = PLIM_PRECISION_BF16;
+  gpu_rig_ok(r, gpu_rig_open(r, options, 0));
+  gpu_rig_ok(r, plim_model_make(r->ctx, "gpt", &gpt, &net));
+  gpu_rig_ok(r, plim_net_train_graph(net, &graph));
+  profiler.repeats = 2;
+  profiler.cache_dir = "";
+  plim_status status = plim_profile_measure(r->device, graph, &profiler, out);
+  plim_graph_free(graph);
+  plim_net_free(net);
+  return status;
+}
+
 /* Measure the small net's training step. */
 static plim_status measure(gpu_rig *r, const fake_cuda_options *options, const char *cache, plim_profile **out) {
   plim_profiler_options profiler = plim_profiler_options_default();
@@ -58,6 +82,33 @@ Test(dropped, a_variant_that_fails_or_is_wrong_is_left_out_with_a_note_and_the_o
     cr_assert_eq(profile->n_dropped, 2);
     for (int32_t d = 0; d < profile->n_dropped; d++) {
       cr_assert_eq(strncmp(profile->dropped[d].name, "cudnn-e21-", 10), 0, "%s", profile->dropped[d].name);
+      cr_assert_not_null(strstr(profile->dropped[d].why, faults[i].words), "%s", profile->dropped[d].why);
+    }
+    cr_assert_str_eq(fake_cudnn_misuse(), "");
+    plim_profile_free(profile);
+    gpu_rig_close(&r);
+    cr_assert_eq(fake_cuda_count().open_handles, 0);
+  }
+}
+
+/* Attention and its gradient are offered, and an engine that is wrong or refuses is found for both. */
+Test(dropped, attention_by_an_engine_that_is_wrong_or_fails_is_left_out_and_by_others_is_measured) {
+  fake_cuda_options options = gpu();
+  plim_profile *profile = NULL;
+  gpu_rig r;
+  gpu_rig_ok(&r, measure_gpt(&r, &options, &profile));
+  cr_assert_eq(offers(profile, "cudnn-e21-"), 2, "%d", offers(profile, "cudnn-e21-"));
+  cr_assert_eq(profile->n_dropped, 0);
+  plim_profile_free(profile);
+  gpu_rig_close(&r);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    options = gpu();
+    *(int64_t *)((char *)&options + faults[i].option) = 21;
+    gpu_rig_ok(&r, measure_gpt(&r, &options, &profile));
+    cr_assert_eq(offers(profile, "cudnn-e21-"), 0);
+    cr_assert_eq(offers(profile, "cudnn-e22-"), 2);
+    cr_assert_eq(profile->n_dropped, 2);
+    for (int32_t d = 0; d < profile->n_dropped; d++) {
       cr_assert_not_null(strstr(profile->dropped[d].why, faults[i].words), "%s", profile->dropped[d].why);
     }
     cr_assert_str_eq(fake_cudnn_misuse(), "");
