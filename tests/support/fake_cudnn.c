@@ -384,14 +384,21 @@ static int find_config(descriptor *d) {
 
 /* ---- plans ---- */
 
-static int are_equal_problems(const problem *p, const problem *q) {
-  const fake_convolution *a = &p->convolution, *b = &q->convolution;
-  if (p->is_attention || q->is_attention) {
-    return p->is_attention == q->is_attention && memcmp(&p->attention, &q->attention, sizeof p->attention) == 0;
-  }
+static int are_equal_convolutions(const fake_convolution *a, const fake_convolution *b) {
   return a->direction == b->direction && memcmp(a->dim, b->dim, sizeof a->dim) == 0 &&
          memcmp(a->step, b->step, sizeof a->step) == 0 && memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
          memcmp(a->pad, b->pad, sizeof a->pad) == 0 && memcmp(a->bf16, b->bf16, sizeof a->bf16) == 0;
+}
+
+static int are_equal_attentions(const fake_attention *a, const fake_attention *b) {
+  return a->backward == b->backward && a->sequences == b->sequences && a->heads == b->heads && a->tokens == b->tokens &&
+         a->depth == b->depth && memcmp(a->step, b->step, sizeof a->step) == 0;
+}
+
+static int are_equal_problems(const problem *a, const problem *b) {
+  if (a->is_attention != b->is_attention) return 0;
+  return a->is_attention ? are_equal_attentions(&a->attention, &b->attention)
+                         : are_equal_convolutions(&a->convolution, &b->convolution);
 }
 
 static int are_equal_plans(const descriptor *a, const descriptor *b) {
