@@ -118,7 +118,7 @@ static void step(const plim_graph *graph, const plim_plan *plan, unsigned char w
   }
   must(plim_exec_step(exec, 0, run, arena)); /* fails when the measured peak is not the plan's */
   (void)printf("  peak %lld bytes, as planned; arena %lld bytes; %.0f %% more time\n\n",
-               (long long)plim_exec_measured(exec, 0).peak_bytes, (long long)plim_exec_arena_bytes(exec),
+               (long long)plim_exec_measured(exec, 0).space[0].peak_bytes, (long long)plim_exec_arena_bytes(exec),
                plim_plan_overhead_percent(plan));
   must(plim_exec_read(exec, 0, first, weights, BYTES));
   must(plim_exec_read(exec, 0, plim_graph_find_value(graph, "w2"), weights + BYTES, BYTES));

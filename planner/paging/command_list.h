@@ -16,7 +16,7 @@ typedef struct plim_queue_spaces {
   int32_t copy_queue[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES];
   int64_t latency_ns[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES];
   double bytes_per_ns[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES]; /* 0: no link */
-  plim_page_space page[PLIM_PAGE_SPACES];                  /* [n - 1] as the plan has them */
+  plim_plan_space page[PLIM_PAGE_SPACES];                  /* [n - 1] as the plan has them */
 } plim_queue_spaces;
 
 /* Find the spaces of options->paging: the arena, and where there are such, those of other devices and the page

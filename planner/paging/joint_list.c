@@ -29,7 +29,7 @@ static int32_t device_of(const plim_joint_problem *joint, int32_t space) {
 
 static int has_spaces(const plim_joint_problem *joint, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_page_spaces; i++) {
-    const plim_page_space *page = &plan->page[i];
+    const plim_plan_space *page = &plan->page[i];
     if (i + 1 >= joint->spaces->n || page->computes != joint->spaces->computes[i + 1]) return 0;
     if (strcmp(page->name, joint->spaces->page[i].name) != 0) return 0;
   }

@@ -88,7 +88,7 @@ static int has_spaces(const kept_plans *kept, const plim_plan *plan) {
   if (plan->arena_bytes > kept->options->budget_bytes) return 0;
   if (plan->n_page_spaces > 0 && plan->n_page_spaces != kept->spaces.n - 1) return 0;
   for (int32_t i = 0; i < plan->n_page_spaces; i++) {
-    const plim_page_space *page = &plan->page[i], *given = &kept->spaces.page[i];
+    const plim_plan_space *page = &plan->page[i], *given = &kept->spaces.page[i];
     if (strcmp(given->name, page->name) != 0 || page->computes != given->computes) return 0;
     if (page->arena_bytes > given->budget_bytes) return 0;
   }

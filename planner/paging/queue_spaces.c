@@ -16,7 +16,7 @@ static int32_t add_space(plim_queue_spaces *spaces, const char *name, int64_t bu
   spaces->budget_bytes[id] = budget_bytes;
   spaces->computes[id] = computes;
   spaces->page[id - 1] =
-      (plim_page_space){.budget_bytes = budget_bytes, .computes = computes, .delay_permille = delay_permille};
+      (plim_plan_space){.budget_bytes = budget_bytes, .computes = computes, .delay_permille = delay_permille};
   (void)snprintf(spaces->page[id - 1].name, sizeof spaces->page[id - 1].name, "%s", name);
   return id;
 }

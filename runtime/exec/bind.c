@@ -268,12 +268,12 @@ void plim_bound_plan_free(plim_bound_plan *bound) {
   plim_release(bound->ctx, bound->waited_ns, n_commands, sizeof *bound->waited_ns);
 }
 
-void plim_bind_arena(plim_bound_plan *bound, char *const *base) {
+void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_page_memory *memory) {
   int32_t used = bound->command[bound->plan->n_commands].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
     const plim_plan_buffer *buffer = operand->buffer < 0 ? NULL : &bound->plan->buffer[operand->buffer];
-    bound->pointer[k] = buffer ? base[buffer->space] + buffer->offset + operand->offset : base[0];
+    bound->pointer[k] = buffer ? memory[buffer->space].base + buffer->offset + operand->offset : memory[0].base;
   }
 }
 

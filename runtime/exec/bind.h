@@ -5,6 +5,7 @@
 #define PLIM_RUNTIME_EXEC_BIND_H
 
 #include "runtime/device/device.h"
+#include "runtime/device/page_memory.h"
 
 typedef struct plim_bound_command {
   void *kernel; /* prepared by the device; NULL with own kernels */
@@ -73,9 +74,9 @@ PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, 
 void plim_bound_plan_free(plim_bound_plan *bound); /* a zeroed one is legal */
 
 /* Set the pointer of every operand.
- *   base  [n_page_spaces + 1]  in  first address of the arena, then of the page spaces
+ *   memory  [n_page_spaces + 1]  in  of each space, from the arena on
  * O(operands). */
-void plim_bind_arena(plim_bound_plan *bound, char *const *base);
+void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_page_memory *memory);
 
 /* Arguments of the kernel of command j: operands and workspace; seed and step are 0. O(1), allocates nothing. */
 plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j);

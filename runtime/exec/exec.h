@@ -168,11 +168,10 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
  * plim_exec_step returns PLIM_EDIFF when these bytes differ from the plan's. packed_bytes is 0 with
  * PLIM_ADDRESSES_EACH. */
 typedef struct plim_exec_use {
-  int64_t peak_bytes, packed_bytes;
-  int64_t own_allocations; /* by the memory hook, during that step */
   struct {
     int64_t peak_bytes, packed_bytes;
-  } page[PLIM_PAGE_SPACES]; /* of the page spaces */
+  } space[PLIM_PLAN_SPACES]; /* [0] of the arena */
+  int64_t own_allocations;   /* by the memory hook, during that step */
 } plim_exec_use;
 /* All figures are 0 before the plan's first step. */
 plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index);

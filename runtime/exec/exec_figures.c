@@ -29,7 +29,7 @@ plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_i
 }
 
 const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
-  return page >= 0 && page < exec->pages.n ? exec->pages.how[page] : "";
+  return page >= 0 && plim_page_space_at(page) < exec->spaces.n ? exec->spaces.how[plim_page_space_at(page)] : "";
 }
 
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
@@ -48,7 +48,7 @@ plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
 }
 
 int64_t plim_exec_arena_bytes(const plim_exec *exec) {
-  return exec->arena.bytes;
+  return exec->spaces.memory[0].bytes;
 }
 
 int64_t plim_exec_first_bytes(const plim_exec *exec) {

@@ -32,22 +32,24 @@ typedef struct plim_exec_plan {
   int32_t n_results;
 } plim_exec_plan;
 
-/* The arena, space 0 of the plans. */
-typedef struct plim_exec_arena {
-  void *base;                 /* NULL with PLIM_ADDRESSES_EACH */
-  int64_t bytes, first_bytes; /* now, and as allocated */
-  int64_t returned_bytes;     /* to the system, now */
-  int64_t moved_bytes;        /* within it by plan switches, since open */
-} plim_exec_arena;
-
-/* The page spaces of the plans, [n]. */
-typedef struct plim_exec_pages {
-  int32_t n;              /* the most that a plan has */
+/* The spaces of the plans, each at its number: the arena is space 0, page spaces follow. With PLIM_ADDRESSES_EACH there
+ * is no arena, and memory[0].base is NULL. */
+typedef struct plim_exec_spaces {
+  int32_t n;              /* the most that a plan has, with the arena */
   int32_t without_queues; /* 1: a page space was opened, and no queues since */
-  plim_page_memory memory[PLIM_PAGE_SPACES];
-  char name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
-  char how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
-} plim_exec_pages;
+  plim_page_memory memory[PLIM_PLAN_SPACES];
+  /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
+  plim_prepared kernels[PLIM_PLAN_SPACES];
+  char name[PLIM_PLAN_SPACES][PLIM_PAGE_NAME_BYTES]; /* of page spaces in the plans; "": not open */
+  char how[PLIM_PLAN_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
+} plim_exec_spaces;
+
+/* What has happened to the arena. */
+typedef struct plim_exec_arena_history {
+  int64_t first_bytes;    /* at open, as allocated */
+  int64_t returned_bytes; /* to the system, now */
+  int64_t moved_bytes;    /* within it by plan switches, since open */
+} plim_exec_arena_history;
 
 /* The queues of the plans. */
 typedef struct plim_exec_queues {
@@ -88,10 +90,8 @@ struct plim_exec {
   /* the plans, with all that was prepared for them */
   int32_t n_plans;
   plim_exec_plan *plan; /* [n_plans] */
-  /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
-  plim_prepared kernels[PLIM_PLAN_SPACES];
-  plim_exec_arena arena;
-  plim_exec_pages pages;
+  plim_exec_spaces spaces;
+  plim_exec_arena_history arena;
   plim_exec_queues queues;
   /* what changes from call to call */
   plim_exec_contents contents;
@@ -105,11 +105,6 @@ static inline int plim_exec_allocates_each(const plim_exec *exec) {
   return exec->options.addresses == PLIM_ADDRESSES_EACH;
 }
 
-/* The first address of a space; NULL: it has none. */
-static inline char *plim_exec_base(const plim_exec *exec, int32_t space) {
-  return space == 0 ? exec->arena.base : exec->pages.memory[plim_page_index(space)].base;
-}
-
 /* ---- open.c ---- */
 
 /* PLIM_EDATA, naming plan `plan_index`, when the plan was made for another machine: its times, workspaces and bits do
@@ -121,23 +116,18 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound_plan *out);
 
-/* Point the operands of a bound plan into the executor's spaces, as they lie now. O(operands). */
-void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound);
-/* Begin a step's meter for them. */
-void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_memory_meter *meter);
-
 /* ---- exec_spaces.c ---- */
 
-/* Begin a set of kernels for every page space in which the plans [exec->n_plans] compute. */
+/* Begin a set of kernels for every space in which the plans [exec->n_plans] compute. */
 void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
 
 /* Open or enlarge page spaces and queues as the plans [exec->n_plans] need. None becomes smaller, and contents stay.
- * Bases of spaces may change, even on failure: call plim_exec_set_addresses for every plan afterwards.
+ * Bases of spaces may change, even on failure: call plim_bound_plan_set_addresses for every plan afterwards.
  * PLIM_EUNSUPPORTED: a plan has copies, which this executor cannot make. PLIM_EPLAN: a space has two names. The other
  * errors are those of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan);
 
-/* Close queues and page spaces. */
+/* Close queues and page spaces. The arena stays. */
 void plim_exec_close_spaces(plim_exec *exec);
 
 /* ---- refused.c ---- */

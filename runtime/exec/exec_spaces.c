@@ -15,17 +15,17 @@ static plim_status check_can_page(const plim_exec *exec) {
                    "a plan has copies: it needs addresses in one arena, and the device cpu or cuda, which this is not");
 }
 
-/* Find the bytes that the plans need of page space k, and its name. Bytes 0: no plan has the space. */
-static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, int32_t k, int64_t *bytes,
+/* Find the bytes that the plans need of a page space, and its name. Bytes 0: no plan has the space. */
+static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, int32_t space, int64_t *bytes,
                            const char **name) {
   *bytes = 0;
-  *name = exec->pages.name[k][0] ? exec->pages.name[k] : NULL;
+  *name = exec->spaces.name[space][0] ? exec->spaces.name[space] : NULL;
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    if (k >= plan[i]->n_page_spaces) continue;
-    const plim_page_space *page = &plan[i]->page[k];
+    if (space > plan[i]->n_page_spaces) continue;
+    const plim_plan_space *page = &plan[i]->page[plim_page_index(space)];
     if (*name && strcmp(*name, page->name) != 0) {
-      return plim_fail(exec->ctx, PLIM_EPLAN, "space %d is \"%s\" in one plan and \"%s\" in another",
-                       (int)plim_page_space_at(k), *name, page->name);
+      return plim_fail(exec->ctx, PLIM_EPLAN, "space %d is \"%s\" in one plan and \"%s\" in another", (int)space, *name,
+                       page->name);
     }
     *name = page->name;
     if (page->arena_bytes > *bytes) *bytes = page->arena_bytes;
@@ -49,14 +49,16 @@ static plim_status open_page(const plim_exec *exec, const char *name, int64_t by
                                  : plim_page_memory_open(exec->ctx, bytes, page);
 }
 
-static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int32_t k) {
+static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int32_t space) {
+  plim_page_memory *page = &exec->spaces.memory[space];
+  const int was_open = page->bytes > 0;
   const char *name;
   int64_t bytes;
-  PLIM_TRY(need_of(exec, plan, k, &bytes, &name));
-  plim_page_memory *page = &exec->pages.memory[k];
+  PLIM_TRY(need_of(exec, plan, space, &bytes, &name));
   if (!name || bytes <= page->bytes) return PLIM_OK;
   PLIM_TRY(plim_streams_has(exec) ? grow_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
-  (void)snprintf(exec->pages.name[k], sizeof exec->pages.name[k], "%s", name);
+  (void)snprintf(exec->spaces.name[space], sizeof exec->spaces.name[space], "%s", name);
+  if (!was_open) exec->spaces.without_queues = 1;
   return PLIM_OK;
 }
 
@@ -72,11 +74,11 @@ static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
   return n;
 }
 
-static void say_how(plim_exec *exec, int32_t k, int rings) {
-  char how[sizeof exec->pages.how[k]];
-  if (exec->pages.memory[k].fd < 0) return;
-  (void)snprintf(how, sizeof how, "%s, %s", rings ? "io_uring" : "pread and pwrite", exec->pages.memory[k].how);
-  memcpy(exec->pages.how[k], how, sizeof how);
+static void say_how(plim_exec *exec, int32_t space, int rings) {
+  const plim_page_memory *page = &exec->spaces.memory[space];
+  if (page->fd < 0) return;
+  (void)snprintf(exec->spaces.how[space], sizeof exec->spaces.how[space], "%s, %s",
+                 rings ? "io_uring" : "pread and pwrite", page->how);
 }
 
 static plim_status fail_streams(const plim_exec *exec, int32_t n) {
@@ -93,13 +95,14 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
     exec->queues.n = n;
     return PLIM_OK;
   }
-  if (exec->queues.threads && n == exec->queues.n && !exec->pages.without_queues) return PLIM_OK;
-  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->pages.memory, &exec->options, plim_exec_device_threads(exec), &queues));
+  if (exec->queues.threads && n == exec->queues.n && !exec->spaces.without_queues) return PLIM_OK;
+  PLIM_TRY(
+      plim_queues_open(exec->ctx, n, exec->spaces.memory, &exec->options, plim_exec_device_threads(exec), &queues));
   plim_queues_close(exec->queues.threads);
   exec->queues.threads = queues;
   exec->queues.n = n;
-  exec->pages.without_queues = 0;
-  for (int32_t k = 0; k < exec->pages.n; k++) say_how(exec, k, plim_queues_have_rings(queues));
+  exec->spaces.without_queues = 0;
+  for (int32_t space = 1; space < exec->spaces.n; space++) say_how(exec, space, plim_queues_have_rings(queues));
   return PLIM_OK;
 }
 
@@ -107,37 +110,33 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
 
 void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    for (int32_t k = 0; k < plan[i]->n_page_spaces; k++) {
-      plim_prepared *kernels = &exec->kernels[plim_page_space_at(k)];
-      if (!plan[i]->page[k].computes || plim_prepared_has_begun(kernels)) continue;
+    for (int32_t space = 0; space <= plan[i]->n_page_spaces; space++) {
+      plim_prepared *kernels = &exec->spaces.kernels[space];
+      if (!plim_plan_computes(plan[i], space) || plim_prepared_has_begun(kernels)) continue;
       plim_prepared_begin(exec->ctx, exec->device, kernels);
     }
   }
 }
 
 plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
-  int32_t n_page_spaces = exec->pages.n;
+  int32_t n = exec->spaces.n;
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    if (plan[i]->n_page_spaces > n_page_spaces) n_page_spaces = plan[i]->n_page_spaces;
+    if (plan[i]->n_page_spaces + 1 > n) n = plan[i]->n_page_spaces + 1;
   }
-  if (n_page_spaces == 0) return PLIM_OK;
+  if (n == 1) return PLIM_OK;
   PLIM_TRY(check_can_page(exec));
-  for (int32_t k = 0; k < n_page_spaces; k++) {
-    const int was_open = exec->pages.memory[k].bytes > 0;
-    PLIM_TRY(grow_page(exec, plan, k));
-    if (!was_open) exec->pages.without_queues = 1;
-  }
-  exec->pages.n = n_page_spaces;
+  for (int32_t space = 1; space < n; space++) PLIM_TRY(grow_page(exec, plan, space));
+  exec->spaces.n = n;
   return grow_queues(exec, plan);
 }
 
 void plim_exec_close_spaces(plim_exec *exec) {
   plim_queues_close(exec->queues.threads);
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
+  for (int32_t space = 1; space < PLIM_PLAN_SPACES; space++) {
     if (plim_streams_has(exec)) {
-      plim_streams_close_page(exec, &exec->pages.memory[k]);
+      plim_streams_close_page(exec, &exec->spaces.memory[space]);
     } else {
-      plim_page_memory_close(&exec->pages.memory[k]);
+      plim_page_memory_close(&exec->spaces.memory[space]);
     }
   }
 }

@@ -15,17 +15,18 @@ static void count(struct plim_meter_space *space, plim_bound_buffer *buffer, con
   if (top > space->packed_bytes) space->packed_bytes = top;
 }
 
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, char *const *base) {
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, const plim_page_memory *memory) {
   const plim_plan *plan = bound->plan;
-  *meter = (plim_memory_meter){.space[0].base = base[0]};
-  for (int32_t k = 1; k <= plan->n_page_spaces; k++) meter->space[k].base = base[k];
+  *meter = (plim_memory_meter){.space[0].base = NULL};
+  for (int32_t space = 0; space <= plan->n_page_spaces; space++) meter->space[space].base = memory[space].base;
   for (int32_t i = 0; i < plan->n_buffers; i++) bound->buffer[i].held = 0;
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].producer >= 0) continue;
     int32_t space = plan->buffer[i].space;
     if (space > 0 && !plim_bound_plan_is_home(bound, i)) continue; /* a copy fills it */
-    count(&meter->space[space], &bound->buffer[i], base[space] ? base[space] + plan->buffer[i].offset : NULL);
+    const char *base = meter->space[space].base;
+    count(&meter->space[space], &bound->buffer[i], base ? base + plan->buffer[i].offset : NULL);
   }
 }
 
@@ -49,7 +50,7 @@ void plim_memory_meter_command(plim_memory_meter *meter, plim_bound_plan *bound,
   }
 }
 
-static plim_status compare(plim_context *ctx, const struct plim_meter_space *space, const plim_page_space *stated) {
+static plim_status compare(plim_context *ctx, const struct plim_meter_space *space, const plim_plan_space *stated) {
   const char *in = stated->name[0] ? " in " : "";
   if (space->peak_bytes != stated->peak_bytes) {
     return plim_fail(ctx, PLIM_EDIFF, "the step held %lld bytes%s%s at its peak, the plan says %lld",
@@ -64,9 +65,9 @@ static plim_status compare(plim_context *ctx, const struct plim_meter_space *spa
 
 plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
-  const plim_page_space arena = {.peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
-  PLIM_TRY(compare(bound->ctx, &meter->space[0], &arena));
-  for (int32_t k = 0; k < plan->n_page_spaces; k++)
-    PLIM_TRY(compare(bound->ctx, &meter->space[plim_page_space_at(k)], &plan->page[k]));
+  for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
+    const plim_plan_space stated = plim_plan_space_of(plan, space);
+    PLIM_TRY(compare(bound->ctx, &meter->space[space], &stated));
+  }
   return PLIM_OK;
 }

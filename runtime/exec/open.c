@@ -111,7 +111,7 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
     for (int32_t i = 0; i < plan->n_variants; i++) {
       const int64_t at = kernel_index(plan, k, i);
       if (!runs[at]) continue;
-      PLIM_CHECK(prepare_variant(exec, &exec->kernels[k], graph, &plan->variant[i], checked, &kernel[at],
+      PLIM_CHECK(prepare_variant(exec, &exec->spaces.kernels[k], graph, &plan->variant[i], checked, &kernel[at],
                                  &workspace_bytes[i]));
     }
   }
@@ -141,34 +141,20 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->allocation, &p->allocation);
 }
 
-/* The first address of each space: base [PLIM_PLAN_SPACES] out. */
-static void find_bases(const plim_exec *exec, char **base) {
-  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) base[space] = plim_exec_base(exec, space);
-}
-
-void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound) {
-  char *base[PLIM_PLAN_SPACES];
-  find_bases(exec, base);
-  plim_bind_arena(bound, base);
-}
-
-void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_memory_meter *meter) {
-  char *base[PLIM_PLAN_SPACES];
-  find_bases(exec, base);
-  plim_memory_meter_begin(meter, bound, base);
-}
-
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   PLIM_TRY(plim_exec_grow_spaces(exec, plan));
   if (plim_exec_allocates_each(exec)) return plim_each_open(exec);
-  exec->arena.bytes = PLIM_ALIGN;
+  int64_t bytes = PLIM_ALIGN;
+  void *base = NULL;
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    int64_t bytes = exec->plan[i].bound.plan->arena_bytes;
-    if (bytes > exec->arena.bytes) exec->arena.bytes = bytes;
+    if (plan[i]->arena_bytes > bytes) bytes = plan[i]->arena_bytes;
   }
-  exec->arena.first_bytes = exec->arena.bytes;
-  PLIM_TRY(plim_exec_device_alloc(exec, exec->arena.bytes, 1, &exec->arena.base));
-  for (int32_t i = 0; i < exec->n_plans; i++) plim_exec_set_addresses(exec, &exec->plan[i].bound);
+  PLIM_TRY(plim_exec_device_alloc(exec, bytes, 1, &base));
+  exec->spaces.memory[0] = (plim_page_memory){.base = base, .bytes = bytes, .fd = -1};
+  exec->arena.first_bytes = bytes;
+  for (int32_t i = 0; i < exec->n_plans; i++) {
+    plim_bound_plan_set_addresses(&exec->plan[i].bound, exec->spaces.memory);
+  }
   return PLIM_OK;
 }
 
@@ -196,7 +182,6 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
-  plim_prepared_begin(exec->ctx, exec->device, &exec->kernels[0]);
   plim_exec_grow_kernels(exec, plan);
   for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
   PLIM_TRY(open_memory(exec, plan));
@@ -216,6 +201,8 @@ static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_e
   exec->device = device;
   exec->options = *options;
   exec->n_plans = n;
+  exec->spaces.n = 1;
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) exec->spaces.memory[space].fd = -1;
   exec->contents.outputs_of = exec->contents.inputs_of = PLIM_NONE;
   plim_refused_clear(exec);
   *out = exec;
@@ -267,8 +254,8 @@ void plim_exec_close(plim_exec *exec) {
   plim_context *ctx = exec->ctx;
   plim_exec_close_spaces(exec);
   if (exec->plan) plim_each_close(exec);
-  plim_exec_device_release(exec, exec->arena.base, exec->arena.first_bytes);
-  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) plim_prepared_free(&exec->kernels[space]);
+  plim_exec_device_release(exec, exec->spaces.memory[0].base, exec->arena.first_bytes);
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) plim_prepared_free(&exec->spaces.kernels[space]);
   for (int32_t i = 0; exec->plan && i < exec->n_plans; i++) close_plan(exec, &exec->plan[i]);
   plim_release(ctx, exec->plan, exec->n_plans, sizeof *exec->plan);
   plim_release(ctx, exec, 1, sizeof *exec);

@@ -7,9 +7,10 @@
 
 plim_status plim_exec_resize(plim_exec *exec, int64_t bytes) {
   int64_t returned = 0;
-  if (bytes == exec->arena.bytes) return PLIM_OK;
+  plim_page_memory *arena = &exec->spaces.memory[0];
+  if (bytes == arena->bytes) return PLIM_OK;
   PLIM_TRY(plim_exec_device_resize(exec, bytes, &returned));
-  exec->arena.bytes = bytes;
+  arena->bytes = bytes;
   exec->arena.returned_bytes += returned;
   return PLIM_OK;
 }
@@ -33,7 +34,7 @@ static void sweep(const plim_exec *exec, plim_prepared *prepared) {
 void plim_exec_free_kernels(plim_exec *exec) {
   if (exec->options.own_kernels) return;
   for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) {
-    if (plim_prepared_has_begun(&exec->kernels[space])) sweep(exec, &exec->kernels[space]);
+    if (plim_prepared_has_begun(&exec->spaces.kernels[space])) sweep(exec, &exec->spaces.kernels[space]);
   }
 }
 
@@ -61,14 +62,14 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
 /* Make the device drop the steps that it captured of the old plans. They name kernels that are freed afterwards. */
 static void forget_steps(const plim_exec *exec) {
   const plim_device_watch *watch = plim_exec_device_watch(exec);
-  if (watch && watch->forget_plans) watch->forget_plans(exec->device, exec->arena.base);
+  if (watch && watch->forget_plans) watch->forget_plans(exec->device, exec->spaces.memory[0].base);
 }
 
 /* Enlarge the spaces as the new plans need. Bases may move, even on failure: bind the plans that run now again. */
 static plim_status grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
   forget_steps(exec); /* they have the old bases */
   plim_status status = plim_exec_grow_spaces(exec, plan);
-  for (int32_t i = 0; i < exec->n_plans; i++) plim_exec_set_addresses(exec, &exec->plan[i].bound);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_bound_plan_set_addresses(&exec->plan[i].bound, exec->spaces.memory);
   return status;
 }
 
@@ -85,7 +86,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   }
   PLIM_CHECK(grow_spaces(exec, plan));
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    plim_exec_set_addresses(exec, &fresh[i]);
+    plim_bound_plan_set_addresses(&fresh[i], exec->spaces.memory);
     PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }
   PLIM_CHECK(plim_exec_resize(exec, arena_bytes));

@@ -198,15 +198,15 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
   PLIM_TRY(check_homes(exec, change));
   PLIM_TRY(check_as_one_plan(exec, change));
   int64_t needed = bytes_from(change->to, command);
-  if (needed <= arena_bytes && arena_bytes <= exec->arena.bytes) return PLIM_OK;
+  if (needed <= arena_bytes && arena_bytes <= exec->spaces.memory[0].bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,
                    "a plan that takes over at command %d needs %lld bytes, it is to have %lld of an arena of %lld",
-                   (int)command, (long long)needed, (long long)arena_bytes, (long long)exec->arena.bytes);
+                   (int)command, (long long)needed, (long long)arena_bytes, (long long)exec->spaces.memory[0].bytes);
 }
 
 /* Copy each buffer that continues at another offset. */
 static plim_status move_buffers(plim_exec *exec, const switching *change) {
-  char *base = exec->arena.base;
+  char *base = exec->spaces.memory[0].base;
   for (int32_t i = 0; i < change->n_begun; i++) {
     const plim_plan_buffer *old = &change->from->buffer[i];
     char *to = base + change->to->buffer[i].offset;
@@ -259,14 +259,14 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
   }
   memcpy(fresh.time_ns, p->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
   install(p, &fresh, plan_switch->plan);
-  plim_exec_set_addresses(exec, &p->bound);
-  plim_exec_begin_meter(exec, &p->bound, meter);
+  plim_bound_plan_set_addresses(&p->bound, exec->spaces.memory);
+  plim_memory_meter_begin(meter, &p->bound, exec->spaces.memory);
   for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &p->bound, j);
   return PLIM_OK;
 }
 
 plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command, plim_memory_meter *meter) {
-  plim_plan_switch plan_switch = {NULL, exec->arena.bytes};
+  plim_plan_switch plan_switch = {NULL, exec->spaces.memory[0].bytes};
   plim_status status =
       exec->hook.before_command(exec->hook.user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch);
   if (!plan_switch.plan) return status;

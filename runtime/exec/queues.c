@@ -27,7 +27,7 @@ typedef struct worker {
 
 struct plim_queues {
   plim_context *ctx;
-  const plim_page_memory *page;
+  const plim_page_memory *memory; /* [PLIM_PLAN_SPACES] of each space */
   const plim_exec_options *options;
   int32_t n_queues, n_started, threads;
   worker worker[PLIM_PLAN_QUEUES]; /* [0] is not used */
@@ -105,8 +105,7 @@ static plim_status fail(plim_queues *q, int32_t j, plim_status status, const cha
 
 /* Does the copy write to a page space, a file if there is one? Else it reads from one. */
 static int is_page_write(const plim_queues *q, const plim_command *command) {
-  if (command->from == 0) return 1;
-  return command->to > 0 && q->page[plim_page_index(command->to)].fd >= 0;
+  return command->from == 0 || q->memory[command->to].fd >= 0;
 }
 
 static plim_status copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
@@ -125,8 +124,8 @@ static plim_status copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *b
     if (status != PLIM_OK) return fail(q, j, status, plim_status_name(status));
   }
   int error = is_page_write(q, command)
-                  ? plim_page_write(&q->page[plim_page_index(command->to)], ring, call.to, call.from, call.bytes)
-                  : plim_page_read(&q->page[plim_page_index(command->from)], ring, call.to, call.from, call.bytes);
+                  ? plim_page_write(&q->memory[command->to], ring, call.to, call.from, call.bytes)
+                  : plim_page_read(&q->memory[command->from], ring, call.to, call.from, call.bytes);
   if (error == 0) return PLIM_OK;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   return fail(q, j, PLIM_EIO, why);
@@ -230,7 +229,7 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
   const plim_command *command = &q->bound->plan->command[q->failed_command];
   const int is_write = is_page_write(q, command);
   const int32_t op = graph->storage[command->storage].producer, space = is_write ? command->to : command->from;
-  const plim_page_memory *page = &q->page[plim_page_index(space)];
+  const plim_page_memory *page = &q->memory[space];
   char of[PART_BYTES] = "", file[PART_BYTES] = "";
   if (op >= 0) (void)snprintf(of, sizeof of, " of op \"%s\"", graph->op[op].name);
   if (page->fd >= 0) (void)snprintf(file, sizeof file, ", page file %s", page->name);
@@ -239,7 +238,7 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
                    "stays updated: continue from a checkpoint",
                    (long long)training_step, (int)q->failed_command,
                    plim_graph_storage_name(graph, command->storage, ""), of, is_write ? "to" : "from",
-                   q->bound->plan->page[plim_page_index(space)].name, file, q->why);
+                   plim_plan_space_of(q->bound->plan, space).name, file, q->why);
 }
 
 plim_status plim_queues_end(plim_queues *q, int whole, int64_t training_step) {
@@ -263,7 +262,7 @@ int plim_queues_have_rings(const plim_queues *q) {
  * plim_exec_page_how is true for all copies. */
 static void open_rings(plim_queues *q) {
   int files = 0, n = 1;
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) files += q->page[k].bytes > 0 && q->page[k].fd >= 0;
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) files += q->memory[space].fd >= 0;
   for (; files > 0 && n < q->n_queues; n++) {
     q->worker[n].ring = plim_page_ring_open(q->ctx);
     if (!q->worker[n].ring) break;
@@ -288,12 +287,12 @@ static plim_status start(plim_queues *q) {
                    strerror(error));
 }
 
-plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_page_memory *page,
+plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_page_memory *memory,
                              const plim_exec_options *options, int32_t threads, plim_queues **out) {
   plim_queues *q = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *q, &q));
   q->ctx = ctx;
-  q->page = page;
+  q->memory = memory;
   q->options = options;
   q->n_queues = n_queues;
   q->threads = threads;

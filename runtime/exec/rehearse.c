@@ -26,7 +26,7 @@ plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound) {
     const plim_command *planned = &bound->plan->command[j];
     const plim_plan_variant *variant = &bound->plan->variant[planned->variant];
     if (!is_harmless(bound->graph, &bound->graph->op[command->op])) continue;
-    if (plim_prepared_mark_rehearsed(&exec->kernels[planned->space], bound->graph, variant)) continue;
+    if (plim_prepared_mark_rehearsed(&exec->spaces.kernels[planned->space], bound->graph, variant)) continue;
     const plim_kernel_args args = plim_bound_plan_args(bound, j);
     plim_status status = device->api->kernels.rehearse(device, command->kernel, &args);
     if (status != PLIM_OK) PLIM_TRY(plim_refused_add(exec, bound->graph, variant, status));

@@ -24,9 +24,8 @@ static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_
 /* The page file that holds the buffer; NULL: it is in memory. */
 static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
   const int32_t space = p->bound.plan->buffer[buffer].space;
-  if (space == 0) return NULL;
-  const plim_page_memory *page = &exec->pages.memory[plim_page_index(space)];
-  return page->fd >= 0 ? page : NULL;
+  const plim_page_memory *memory = &exec->spaces.memory[space];
+  return memory->fd >= 0 ? memory : NULL;
 }
 
 /* Address of a value in its buffer; NULL: the buffer has no allocation now. */
@@ -34,7 +33,7 @@ static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t val
   const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
   if (plim_exec_allocates_each(exec)) return p->allocation[buffer] ? (char *)p->allocation[buffer] + offset : NULL;
-  return plim_exec_base(exec, b->space) + b->offset + offset;
+  return exec->spaces.memory[b->space].base + b->offset + offset;
 }
 
 static plim_role role_of(const plim_exec_plan *p, int32_t value) {
@@ -58,9 +57,9 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
 
 plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
   int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
-  if (plim_exec_allocates_each(exec) || needed <= exec->arena.bytes) return PLIM_OK;
+  if (plim_exec_allocates_each(exec) || needed <= exec->spaces.memory[0].bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
-                   (long long)needed, (long long)exec->arena.bytes);
+                   (long long)needed, (long long)exec->spaces.memory[0].bytes);
 }
 
 /* The end of the bytes from `at` on that a written value of the storage holds; `at`: there is none. */

@@ -44,9 +44,9 @@ int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
   if (command->kind != PLIM_COMMAND_COPY) return 0;
   const int32_t space[] = {command->from, command->to};
   for (int i = 0; i < 2; i++) {
-    if (space[i] < 1 || space[i] > plan->n_page_spaces) continue;
-    if (plan->page[plim_page_index(space[i])].delay_permille > most)
-      most = plan->page[plim_page_index(space[i])].delay_permille;
+    if (space[i] < 0 || space[i] > plan->n_page_spaces) continue;
+    const int32_t delay = plim_plan_space_of(plan, space[i]).delay_permille;
+    if (delay > most) most = delay;
   }
   return most;
 }

@@ -69,7 +69,8 @@ typedef struct plim_plan_buffer {
 /* Figures of a link by the direction of its copies: out of the arena, in, or one of each at once. */
 enum { PLIM_LINK_OUT, PLIM_LINK_IN, PLIM_LINK_DIRECTIONS, PLIM_LINK_BOTH = PLIM_LINK_DIRECTIONS, PLIM_LINK_CASES };
 
-/* A space beside the arena: copies page out to it, or it is the arena of another device like that of space 0.
+/* A space of a plan. Space 0 is the arena, with the plan's own budget and sizes (plim_plan_space_of). The others are
+ * page spaces: copies page out to them, or they are arenas of other devices like that of space 0.
  *
  * A persistent storage has a home: the one space where its buffer has the lifetime [0, n_commands). In other spaces
  * copies begin its buffers. A copy to its home overwrites the buffer there with the copied version. */
@@ -80,7 +81,7 @@ enum {
   PLIM_PAGE_NAME_BYTES = 32,
   PLIM_PAGE_DELAY_PERMILLE = 10000
 };
-typedef struct plim_page_space {
+typedef struct plim_plan_space {
   char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file; "cpu:1": the arena of a second device */
   int64_t budget_bytes;            /* or PLIM_BYTES_UNLIMITED */
   int64_t peak_bytes, arena_bytes; /* of this space, as in plim_plan */
@@ -88,9 +89,9 @@ typedef struct plim_page_space {
   /* 0 to PLIM_PAGE_DELAY_PERMILLE: a run at the same time as a copy to or from the space takes longer, by so many
    * thousandths of the common time. Of a copy the larger delay of its two spaces holds. */
   int32_t delay_permille;
-} plim_page_space;
+} plim_plan_space;
 
-/* Where a space stands in a row of page spaces. Space 0 is the arena, which such a row does not have.
+/* Where a space stands among the page spaces of a plan, which leave out the arena.
  *   space  > 0 */
 static inline int32_t plim_page_index(int32_t space) {
   return space - 1;
@@ -134,12 +135,19 @@ typedef struct plim_plan {
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
   int32_t n_page_spaces;            /* 0: all commands are runs */
-  const plim_page_space *page;      /* [n_page_spaces] spaces 1 to n_page_spaces */
+  const plim_plan_space *page;      /* [n_page_spaces] spaces 1 to n_page_spaces */
 } plim_plan;
+
+/* A space of the plan, 0 to n_page_spaces. The arena's row has no name, computes, and delays nothing. */
+static inline plim_plan_space plim_plan_space_of(const plim_plan *plan, int32_t space) {
+  if (space > 0) return plan->page[plim_page_index(space)];
+  plim_plan_space arena = {{0}, plan->budget_bytes, plan->peak_bytes, plan->arena_bytes, 1, 0};
+  return arena;
+}
 
 /* May ops run in a space of the plan? */
 static inline int plim_plan_computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[plim_page_index(space)].computes;
+  return plim_plan_space_of(plan, space).computes;
 }
 
 /* The name of a class, NULL when out of range. The class of a name, or PLIM_NONE. */

@@ -115,7 +115,7 @@ static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
   }
   for (int32_t k = 0; k < p->n_page_spaces; k++) {
     PLIM_TRY(plim_printable_text(ctx, "page space", p->page[k].name, sizeof p->page[k].name));
-    const plim_page_space *page = &p->page[k];
+    const plim_plan_space *page = &p->page[k];
     const int delays = page->delay_permille >= 0 && page->delay_permille <= PLIM_PAGE_DELAY_PERMILLE;
     if (page->budget_bytes >= 0 && delays) continue;
     return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes, and a delay of %d permille", k + 1,

@@ -11,7 +11,7 @@ typedef struct plim_own_plan {
   plim_command *command;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
-  plim_page_space *page;
+  plim_plan_space *page;
   int32_t *wait; /* of every command */
 } plim_own_plan;
 

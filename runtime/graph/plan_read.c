@@ -9,7 +9,7 @@ typedef struct lists {
   plim_command *command;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
-  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_plan_space page[PLIM_PAGE_SPACES];
   int32_t *wait; /* of every command; it moves while it grows */
   int64_t n_wait, cap_wait;
 } lists;

@@ -12,9 +12,8 @@ const char *plim_paged_run_space_name(const plim_plan *plan, int32_t space) {
 
 static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
   for (int32_t s = 0; s <= plan->n_page_spaces; s++) {
-    const plim_page_space *page = s == 0 ? NULL : &plan->page[plim_page_index(s)];
-    space[s] = (plim_space_memory){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
-                                   .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
+    const plim_plan_space of_plan = plim_plan_space_of(plan, s);
+    space[s] = (plim_space_memory){.budget_bytes = of_plan.budget_bytes, .peak_bytes = of_plan.peak_bytes};
     (void)snprintf(space[s].name, sizeof space[s].name, "%s", plim_paged_run_space_name(plan, s));
   }
 }

@@ -45,7 +45,7 @@ plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *plac
   int64_t budget_bytes[PLIM_PAGE_SPACES];
   int32_t n = 0;
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    const plim_page_space *page = &plan->page[k];
+    const plim_plan_space *page = &plan->page[k];
     const char *space = plim_page_is_file(page->name) ? "disk" : "host"; /* static, as *paging outlives the plan */
     if (page->computes) {
       budget_bytes[n++] = page->budget_bytes;

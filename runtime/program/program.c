@@ -74,7 +74,7 @@ int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
 
 int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
   if (!plim_program_has_homes(graph, plan)) return 0;
-  const plim_page_space *page = &plan->page[plim_page_index(FIRST_PAGE_SPACE)];
+  const plim_plan_space *page = &plan->page[plim_page_index(FIRST_PAGE_SPACE)];
   *paging = plim_paging_default();
   paging->space = page->name;
   paging->budget_bytes = page->budget_bytes;
@@ -190,7 +190,7 @@ static int eval_spaces(const plim_plan_options *options, const plim_plan *train,
   if (!options->paging && (!train || train->n_page_spaces == 0)) return 0;
   *paging = options->paging ? *options->paging : plim_paging_default();
   for (int32_t k = 0; !options->paging && k < train->n_page_spaces; k++) {
-    const plim_page_space *page = &train->page[k];
+    const plim_plan_space *page = &train->page[k];
     if (page->computes && paging->n_devices < PLIM_PAGE_DEVICES) {
       paging->device[paging->n_devices++] = (plim_paging_device){page->name, page->budget_bytes};
     } else if (!page->computes) {

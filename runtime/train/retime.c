@@ -124,7 +124,7 @@ static void free_measured(const plim_trainer *t, measured *f) {
 static plim_status predict(const plim_trainer *t, const measured *f, int64_t *out) {
   const plim_plan *plan = t->retiming.plan;
   plim_plan draft = *plan, *timed = NULL;
-  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_plan_space page[PLIM_PAGE_SPACES];
   plim_command *command = NULL;
   plim_plan_variant *variant = NULL;
   plim_status status;

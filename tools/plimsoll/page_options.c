@@ -150,7 +150,7 @@ static void note_link(figures *f, int column, const plim_graph *graph, const pli
 void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan) {
   char key[64], budget[PLIM_SIZE_TEXT_BYTES];
   for (int32_t space = 1; space <= plan->n_page_spaces; space++) {
-    const plim_page_space *page = &plan->page[plim_page_index(space)];
+    const plim_plan_space *page = &plan->page[plim_page_index(space)];
     (void)snprintf(key, sizeof key, "%s_arena_bytes", page->name);
     figures_bytes(f, column, key, page->name, page->arena_bytes);
     figures_note(f, column, " of %s, planned", plim_size_print(page->budget_bytes, budget));
@@ -162,7 +162,7 @@ void paging_figures_plan(figures *f, int column, const plim_graph *graph, const 
 }
 
 void paging_figures_overhead(figures *f, int column, const plim_plan *plan) {
-  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_plan_space page[PLIM_PAGE_SPACES];
   plim_plan alone = *plan;
   int64_t *begin_ns = NULL, n = plan->n_commands, delays = 0;
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
@@ -269,9 +269,9 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
   char key[64], size[PLIM_SIZE_TEXT_BYTES];
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", plan->page[k].name);
-    figures_bytes(f, column, key, NULL, use.page[k].peak_bytes);
+    figures_bytes(f, column, key, NULL, use.space[k + 1].peak_bytes);
     figures_select(f, plan->page[k].name);
-    figures_note(f, column, "; peak, measured %s", plim_size_print(use.page[k].peak_bytes, size));
+    figures_note(f, column, "; peak, measured %s", plim_size_print(use.space[k + 1].peak_bytes, size));
     const char *how = plim_exec_page_how(exec, k);
     if (how[0]) figures_text(f, column, "page_file", "page file", how);
   }

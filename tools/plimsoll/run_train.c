@@ -48,7 +48,7 @@ static void count_hidden(run *r, int64_t step) {
 }
 
 static void measure_peak(run *r) {
-  int64_t bytes = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN).peak_bytes;
+  int64_t bytes = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN).space[0].peak_bytes;
   if (bytes > r->peak_bytes) r->peak_bytes = bytes;
 }
 

@@ -23,8 +23,8 @@ static int64_t length_ns(const plim_plan *plan, const plim_command *command) {
 }
 
 static int64_t taken_by(const plim_plan *plan, const plim_command *copy) {
-  const int64_t from = copy->from > 0 ? plan->page[plim_page_index(copy->from)].delay_permille : 0;
-  const int64_t to = copy->to > 0 ? plan->page[plim_page_index(copy->to)].delay_permille : 0;
+  const int64_t from = plim_plan_space_of(plan, copy->from).delay_permille;
+  const int64_t to = plim_plan_space_of(plan, copy->to).delay_permille;
   return from > to ? from : to;
 }
 

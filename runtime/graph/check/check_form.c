@@ -10,7 +10,7 @@ static int is_text(const char *text, size_t size) {
 
 /* Check a page space: it has a name of its own, and no device computes in "disk", which is a file. */
 static plim_status check_page(const plim_checker *check, int32_t k) {
-  const plim_page_space *page = check->plan->page;
+  const plim_plan_space *page = check->plan->page;
   if (!is_text(page[k].name, sizeof page[k].name)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "space %d has no name", plim_page_space_at(k));
   }
@@ -142,7 +142,7 @@ static plim_status check_command(const plim_checker *check, int32_t j) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d is of unknown kind %d", j, (int)command->kind);
   }
   if (command->space < 0 || command->space > check->plan->n_page_spaces ||
-      (command->space > 0 && !check->plan->page[plim_page_index(command->space)].computes)) {
+      !plim_plan_computes(check->plan, command->space)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d runs in space %d, where no device computes", j,
                      command->space);
   }
@@ -174,8 +174,7 @@ static plim_status check_place(const plim_checker *check, int32_t i) {
                             plim_check_storage_name(check, buffer->storage), (long long)buffer->offset, PLIM_ALIGN);
   }
   int64_t top = plim_add_checked(buffer->offset, buffer->bytes);
-  int64_t arena_bytes =
-      buffer->space == 0 ? check->plan->arena_bytes : check->plan->page[plim_page_index(buffer->space)].arena_bytes;
+  int64_t arena_bytes = plim_plan_space_of(check->plan, buffer->space).arena_bytes;
   if (top < 0 || top > arena_bytes) {
     return plim_check_fault(check, buffer->begin,
                             "the buffer of \"%s\" has offset %lld and %lld bytes in an arena of %lld bytes",

@@ -153,7 +153,7 @@ done:
   return status;
 }
 
-static plim_status check_arena(const plim_checker *check, int32_t space, const plim_page_space *stated) {
+static plim_status check_arena(const plim_checker *check, int32_t space, const plim_plan_space *stated) {
   const plim_plan *plan = check->plan;
   int64_t size = plan->packed ? 0 : PLIM_NONE;
   for (int32_t i = 0; i < plan->n_buffers && plan->packed; i++) {
@@ -173,13 +173,11 @@ static plim_status check_arena(const plim_checker *check, int32_t space, const p
 
 plim_status plim_check_overlap(const plim_checker *check) {
   const plim_plan *plan = check->plan;
-  plim_page_space arena = {
-      .budget_bytes = plan->budget_bytes, .peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
   for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
-    const plim_page_space *stated = space == 0 ? &arena : &plan->page[plim_page_index(space)];
+    const plim_plan_space stated = plim_plan_space_of(plan, space);
     if (plan->packed) PLIM_TRY(check_overlaps(check, space));
-    PLIM_TRY(check_peak(check, space, stated->peak_bytes));
-    PLIM_TRY(check_arena(check, space, stated));
+    PLIM_TRY(check_peak(check, space, stated.peak_bytes));
+    PLIM_TRY(check_arena(check, space, &stated));
   }
   return PLIM_OK;
 }

@@ -208,7 +208,7 @@ Test(device, sim_moves_its_clock_by_the_times_of_the_plan_and_is_held_to_its_pea
     cr_assert_eq(sim->api->queues.clock(sim) - before, d.plan->time_ns);
     for (int32_t j = 0; j < d.plan->n_commands; j++) sum += plim_exec_times(exec, 0)[j];
     cr_assert_eq(sum, d.plan->time_ns);
-    cr_assert_eq(plim_exec_measured(exec, 0).peak_bytes, d.plan->peak_bytes);
+    cr_assert_eq(plim_exec_measured(exec, 0).space[0].peak_bytes, d.plan->peak_bytes);
     plim_exec_close(exec);
     free_documents(d);
   }

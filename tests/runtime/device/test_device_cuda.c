@@ -29,7 +29,7 @@ Test(device_cuda, a_captured_step_under_a_budget_gives_the_bits_of_the_cpu) {
   cr_assert_gt(gpu.program->plan[PLIM_PROGRAM_TRAIN]->n_commands, cpu.program->plan[PLIM_PROGRAM_TRAIN]->n_commands);
   gpu_rig_same(&gpu, &cpu);
   plim_exec_use use = plim_exec_measured(plim_trainer_exec(gpu.trainer), PLIM_PROGRAM_TRAIN);
-  cr_assert_eq(use.peak_bytes, gpu.program->plan[PLIM_PROGRAM_TRAIN]->peak_bytes);
+  cr_assert_eq(use.space[0].peak_bytes, gpu.program->plan[PLIM_PROGRAM_TRAIN]->peak_bytes);
   cr_assert_eq(use.own_allocations, 0);
   gpu_rig_close(&gpu);
   gpu_rig_close(&cpu);

@@ -46,7 +46,7 @@ static void weights_are_those_of_keep_all(const plim_paging *paging, int32_t per
   cr_expect_gt(copies_of(plan), 1);
   gpu_rig_same(&all, &paged);
   const plim_exec_use use = plim_exec_measured(plim_trainer_exec(paged.trainer), PLIM_PROGRAM_TRAIN);
-  cr_expect_eq(use.peak_bytes, plan->peak_bytes);
+  cr_expect_eq(use.space[0].peak_bytes, plan->peak_bytes);
   cr_expect_eq(use.own_allocations, 0);
   if (!eager) cr_expect_gt(fake_cuda_count().captures, 0);
   gpu_rig_close(&paged);

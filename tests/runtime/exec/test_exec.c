@@ -59,8 +59,8 @@ static void run_and_compare(uint64_t seed, plim_exec_addresses addresses) {
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r.ctx));
     expect_equal(&r, &reference, 1, seed);
     plim_exec_use use = plim_exec_measured(r.exec, 0);
-    cr_assert_eq(use.peak_bytes, r.plan->peak_bytes);
-    cr_assert_eq(use.packed_bytes, addresses == PLIM_ADDRESSES_PLANNED ? r.plan->arena_bytes : 0);
+    cr_assert_eq(use.space[0].peak_bytes, r.plan->peak_bytes);
+    cr_assert_eq(use.space[0].packed_bytes, addresses == PLIM_ADDRESSES_PLANNED ? r.plan->arena_bytes : 0);
     cr_assert_eq(use.own_allocations, 0);
   }
   cr_assert_eq(kernels.calls, STEPS * (int64_t)r.plan->n_commands);

@@ -183,10 +183,10 @@ static void run_and_compare(rig *r, uint64_t seed) {
     expect_results(r, &result, &reference, seed);
     expect_equal(r, &reference, seed);
     plim_exec_use use = plim_exec_measured(r->exec, 0);
-    cr_assert_eq(use.peak_bytes, r->plan->peak_bytes);
-    cr_assert_eq(use.packed_bytes, r->plan->arena_bytes);
-    cr_assert_eq(use.page[0].peak_bytes, r->plan->page[0].peak_bytes);
-    cr_assert_eq(use.page[0].packed_bytes, r->plan->page[0].arena_bytes);
+    cr_assert_eq(use.space[0].peak_bytes, r->plan->peak_bytes);
+    cr_assert_eq(use.space[0].packed_bytes, r->plan->arena_bytes);
+    cr_assert_eq(use.space[1].peak_bytes, r->plan->page[0].peak_bytes);
+    cr_assert_eq(use.space[1].packed_bytes, r->plan->page[0].arena_bytes);
     cr_assert_eq(use.own_allocations, 0);
   }
   cr_assert_eq(kernels.calls, STEPS * (int64_t)(r->plan->n_commands - r->n_copies));

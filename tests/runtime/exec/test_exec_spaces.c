@@ -123,7 +123,7 @@ static int has_output(const plim_graph *g, const plim_op *op) {
 
 static void finish_plan(rig *r, const char *space) {
   static plim_plan_variant variant[MOST_OPS];
-  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_plan_space page[PLIM_PAGE_SPACES];
   plim_plan draft = {.planner = "test",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
@@ -133,7 +133,7 @@ static void finish_plan(rig *r, const char *space) {
                      .n_page_spaces = r->spaces - 1,
                      .page = page};
   for (int32_t k = 0; k < r->spaces - 1; k++) {
-    page[k] = (plim_page_space){.budget_bytes = INT64_MAX, .computes = k + 1 < r->devices};
+    page[k] = (plim_plan_space){.budget_bytes = INT64_MAX, .computes = k + 1 < r->devices};
     if (page[k].computes) (void)snprintf(page[k].name, sizeof page[k].name, "cpu:%d", (int)k + 1);
     if (!page[k].computes) (void)snprintf(page[k].name, sizeof page[k].name, "%s", space);
   }
@@ -223,8 +223,8 @@ static void run_and_compare(rig *r, uint64_t seed) {
     expect_equal(r, &reference, seed);
     plim_exec_use use = plim_exec_measured(r->exec, 0);
     for (int32_t k = 0; k < r->spaces - 1; k++) {
-      cr_assert_eq(use.page[k].peak_bytes, r->plan->page[k].peak_bytes);
-      cr_assert_eq(use.page[k].packed_bytes, r->plan->page[k].arena_bytes);
+      cr_assert_eq(use.space[k + 1].peak_bytes, r->plan->page[k].peak_bytes);
+      cr_assert_eq(use.space[k + 1].packed_bytes, r->plan->page[k].arena_bytes);
     }
     cr_assert_eq(use.own_allocations, 0);
   }

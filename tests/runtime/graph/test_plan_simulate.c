@@ -12,7 +12,7 @@ enum { CASES = 400, MOST = 14, LONGEST_NS = 12, QUEUES = 4, LAST_NS = 4000 };
 /* Commands on queue 0, a second device on queue 3, and copies on queues 1 and 2. */
 typedef struct drawn {
   plim_plan plan;
-  plim_page_space page[2];
+  plim_plan_space page[2];
   plim_command command[MOST];
   plim_plan_variant variant[MOST];
   int32_t wait[MOST][MOST];

@@ -322,7 +322,7 @@ Test(inspect, refuses_a_plan_of_another_graph_and_steps_that_are_none) {
 /* Live bytes and residents are those of the arena: a plan with other spaces has buffers elsewhere too. */
 Test(inspect, a_plan_with_page_spaces_is_refused) {
   rig r = make_rig(3);
-  const plim_page_space page = {.name = "host", .budget_bytes = 1 << 20};
+  const plim_plan_space page = {.name = "host", .budget_bytes = 1 << 20};
   plim_plan draft = *r.plan, *paged = NULL;
   plim_inspect *none = NULL;
   draft.n_page_spaces = 1;

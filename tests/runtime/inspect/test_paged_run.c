@@ -7,7 +7,7 @@
 
 /* Three devices. Copies to cpu:2 come from two spaces over one queue; a fourth queue has no commands. */
 Test(paged_run, a_queue_that_several_links_share_is_named_after_what_they_have_in_common) {
-  static const plim_page_space page[] = {{.name = "cpu:1", .computes = 1}, {.name = "cpu:2", .computes = 1}};
+  static const plim_plan_space page[] = {{.name = "cpu:1", .computes = 1}, {.name = "cpu:2", .computes = 1}};
   static const plim_plan_variant variant[] = {{.op = 0, .variant = {.name = "v", .time_ns = 5}}};
   static const plim_command command[] = {{.kind = PLIM_COMMAND_RUN},
                                          {.kind = PLIM_COMMAND_RUN, .space = 2, .queue = 1},

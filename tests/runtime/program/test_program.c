@@ -284,7 +284,7 @@ Test(program, the_last_batch_has_a_step_of_its_own_with_the_same_persistent_stor
 
 Test(program, a_plan_that_pages_is_planned_again_with_its_spaces_and_links_that_are_measured) {
   const plim_link_place place = {.page_file = "no/such/folder/p", .cache_dir = ""};
-  const plim_page_space host = {.name = "host", .budget_bytes = 1 << 20}, disk = {.name = "disk"};
+  const plim_plan_space host = {.name = "host", .budget_bytes = 1 << 20}, disk = {.name = "disk"};
   plim_plan plan = {.n_page_spaces = 0};
   plim_paging paging = {.struct_bytes = sizeof paging, .recompute = 7};
   cr_assert_eq(plim_paging_of_plan(device, &place, &plan, &paging), PLIM_OK);

@@ -79,7 +79,7 @@ static plim_plan *build_delayed(const plim_graph *graph, int32_t delay_permille)
                                                  {LOSS, {"direct", "direct", 10, 0}},
                                                  {BACK, {"direct", "direct", 10, 100}},
                                                  {UPDATE, {"direct", "direct", 10, 0}}};
-  const plim_page_space page[] = {{.name = "cpu:1", .budget_bytes = 2560, .computes = 1},
+  const plim_plan_space page[] = {{.name = "cpu:1", .budget_bytes = 2560, .computes = 1},
                                   {.name = "host", .budget_bytes = INT64_MAX, .delay_permille = delay_permille}};
   const plim_plan draft = {.numerics.machine = {.device = "sim", .threads = 1},
                            .planner = "hand",
@@ -168,7 +168,7 @@ static plim_plan_buffer *buffer_in(plan_draft *d, int32_t storage, int32_t space
 }
 
 /* The draft's page spaces, with names and uses of the test. */
-static plim_page_space page[2];
+static plim_plan_space page[2];
 static void set_pages(plan_draft *d, const char *first, const char *second) {
   memcpy(page, d->plan.page, sizeof page);
   (void)snprintf(page[0].name, sizeof page[0].name, "%s", first);
