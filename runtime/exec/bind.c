@@ -154,9 +154,30 @@ static void sort_by_end(plim_bound_plan *bound) {
   for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end]] = i;
 }
 
+/* Give each array its address in the memory of the bound plan. */
+static void carve(plim_bound_plan *bound) {
+  plim_block *memory = &bound->memory;
+  const int64_t n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
+  const int64_t n_storages = bound->graph->n_storages;
+  bound->command = plim_block_take(memory, n_commands + 1, sizeof *bound->command);
+  bound->operand = plim_block_take(memory, bound->n_operands, sizeof *bound->operand);
+  bound->pointer = plim_block_take(memory, bound->n_operands, sizeof *bound->pointer);
+  bound->buffer = plim_block_take(memory, n_buffers, sizeof *bound->buffer);
+  bound->ending_first = plim_block_take(memory, n_commands + 2, sizeof *bound->ending_first);
+  bound->ending = plim_block_take(memory, n_buffers, sizeof *bound->ending);
+  bound->buffer_before = plim_block_take(memory, n_storages, sizeof *bound->buffer_before);
+  bound->buffer_after = plim_block_take(memory, n_storages, sizeof *bound->buffer_after);
+  bound->time_ns = plim_block_take(memory, n_commands, sizeof *bound->time_ns);
+  if (bound->plan->n_page_spaces == 0) return;
+  bound->wait = plim_block_take(memory, n_commands, sizeof *bound->wait);
+  bound->queue_command = plim_block_take(memory, n_commands, sizeof *bound->queue_command);
+  bound->begin_ns = plim_block_take(memory, n_commands, sizeof *bound->begin_ns);
+  bound->waited_ns = plim_block_take(memory, n_commands, sizeof *bound->waited_ns);
+}
+
 static plim_status allocate(plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
-  int64_t n_commands = plan->n_commands, n_storages = bound->graph->n_storages, operands = 0;
+  int64_t operands = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {
       operands += 2;
@@ -170,21 +191,10 @@ static plim_status allocate(plim_bound_plan *bound) {
                      (long long)operands, (int)INT32_MAX);
   }
   bound->n_operands = (int32_t)operands;
-  PLIM_TRY(plim_allocate(bound->ctx, n_commands + 1, sizeof *bound->command, &bound->command));
-  PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->operand, &bound->operand));
-  PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->pointer, &bound->pointer));
-  PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->buffer, &bound->buffer));
-  PLIM_TRY(plim_allocate(bound->ctx, n_commands + 2, sizeof *bound->ending_first, &bound->ending_first));
-  PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->ending, &bound->ending));
-  PLIM_TRY(plim_allocate(bound->ctx, n_storages, sizeof *bound->buffer_before, &bound->buffer_before));
-  PLIM_TRY(plim_allocate(bound->ctx, n_storages, sizeof *bound->buffer_after, &bound->buffer_after));
-  if (plan->n_page_spaces > 0) {
-    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->wait, &bound->wait));
-    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->queue_command, &bound->queue_command));
-    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->begin_ns, &bound->begin_ns));
-    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->waited_ns, &bound->waited_ns));
-  }
-  return plim_allocate(bound->ctx, n_commands, sizeof *bound->time_ns, &bound->time_ns);
+  carve(bound);
+  PLIM_TRY(plim_block_allocate(bound->ctx, &bound->memory));
+  carve(bound);
+  return PLIM_OK;
 }
 
 /* List the commands of each queue in their order. Turn what each command waits for into counts of ended commands.
@@ -250,22 +260,8 @@ done:
 }
 
 void plim_bound_plan_free(plim_bound_plan *bound) {
-  if (!bound->ctx) return;
-  int64_t n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
-  int64_t n_storages = bound->graph->n_storages;
-  plim_release(bound->ctx, bound->command, n_commands + 1, sizeof *bound->command);
-  plim_release(bound->ctx, bound->operand, bound->n_operands, sizeof *bound->operand);
-  plim_release(bound->ctx, bound->pointer, bound->n_operands, sizeof *bound->pointer);
-  plim_release(bound->ctx, bound->buffer, n_buffers, sizeof *bound->buffer);
-  plim_release(bound->ctx, bound->ending_first, n_commands + 2, sizeof *bound->ending_first);
-  plim_release(bound->ctx, bound->ending, n_buffers, sizeof *bound->ending);
-  plim_release(bound->ctx, bound->buffer_before, n_storages, sizeof *bound->buffer_before);
-  plim_release(bound->ctx, bound->buffer_after, n_storages, sizeof *bound->buffer_after);
-  plim_release(bound->ctx, bound->time_ns, n_commands, sizeof *bound->time_ns);
-  plim_release(bound->ctx, bound->wait, n_commands, sizeof *bound->wait);
-  plim_release(bound->ctx, bound->queue_command, n_commands, sizeof *bound->queue_command);
-  plim_release(bound->ctx, bound->begin_ns, n_commands, sizeof *bound->begin_ns);
-  plim_release(bound->ctx, bound->waited_ns, n_commands, sizeof *bound->waited_ns);
+  if (!bound->ctx) return; /* a zeroed one */
+  plim_block_release(bound->ctx, &bound->memory);
 }
 
 void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_page_memory *memory) {

@@ -4,6 +4,7 @@
 #ifndef PLIM_RUNTIME_EXEC_BIND_H
 #define PLIM_RUNTIME_EXEC_BIND_H
 
+#include "runtime/base/array.h"
 #include "runtime/device/device.h"
 #include "runtime/device/page_memory.h"
 
@@ -43,6 +44,7 @@ typedef struct plim_bound_plan {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *plan;
+  plim_block memory; /* of all arrays */
   int32_t n_operands;
   plim_bound_command *command; /* [n_commands + 1] the last one only ends the operands */
   plim_bound_operand *operand; /* [n_operands] */
