@@ -41,7 +41,9 @@ enum { WORKSPACE_LIMITS = 4 };
  */
 enum { ROW_COMMANDS = 50000, TRIAL_COMMANDS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
 
-typedef struct search {
+/* The replays of one call: their input, and the best of what they yield. A search is what the arena does for room in a
+ * replay. */
+typedef struct trials {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
@@ -63,25 +65,25 @@ typedef struct search {
     } local_search[LOCAL_SEARCHES];
   } by_area[2];
   plim_forecast forecast[2]; /* [hold_inputs] made when first used */
-} search;
+} trials;
 
-static int done(const search *s) {
+static int done(const trials *s) {
   return s->plan && (s->any || s->plan->time_ns == s->schedule->time_ns || plim_effort_over(s->ctx, 0));
 }
 
-static plim_status make_forecast(const search *s, int32_t hold_inputs, plim_forecast *out) {
+static plim_status make_forecast(const trials *s, int32_t hold_inputs, plim_forecast *out) {
   PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, s->from, hold_inputs, out));
   if (s->again) plim_forecast_again(out, s->again);
   return PLIM_OK;
 }
 
-static void release_forecasts(search *s) {
+static void release_forecasts(trials *s) {
   for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
 }
 
 /* Simulate one configuration, and keep its plan when it is the fastest.
  *   time_ns  out  time of the plan; PLIM_TIME_INFINITE: there was no room, or recomputing took more than limit_ns */
-static plim_status simulate_config(search *s, const plim_replay_config *config, int64_t limit_ns,
+static plim_status simulate_config(trials *s, const plim_replay_config *config, int64_t limit_ns,
                                    plim_replay_counts *counts, int64_t *time_ns) {
   const plim_replay_limits limits = {.arena_bytes = s->limits.arena_bytes, .recomputed_ns = limit_ns};
   plim_forecast *forecast = &s->forecast[config->hold_inputs];
@@ -118,7 +120,7 @@ static void remember(struct area_choice *h, const plim_replay_config *config, in
 }
 
 /* Try one configuration. It is given up when it takes longer than the best one with the same choice of small_area. */
-static plim_status try_one(search *s, plim_replay_config config) {
+static plim_status try_one(trials *s, plim_replay_config config) {
   struct area_choice *choice = &s->by_area[config.small_area];
   plim_replay_counts counts;
   int64_t time_ns, limit_ns = s->limits.recomputed_ns;
@@ -136,7 +138,7 @@ static plim_status try_one(search *s, plim_replay_config config) {
 
 /* Try a configuration without and with an area for small requests: neither is always better. A replay from the middle
  * of a plan uses the area that the arena has. */
-static plim_status try_config(search *s, plim_replay_config config) {
+static plim_status try_config(trials *s, plim_replay_config config) {
   config.area_bytes = s->area_bytes;
   config.small_area = s->area_bytes > 0;
   PLIM_TRY(try_one(s, config));
@@ -144,7 +146,7 @@ static plim_status try_config(search *s, plim_replay_config config) {
   return s->from > 0 ? PLIM_OK : try_one(s, config);
 }
 
-static plim_status try_switches(search *s, const plim_policy *policy, int n) {
+static plim_status try_switches(trials *s, const plim_policy *policy, int n) {
   for (int i = 0; i < n; i++) {
     PLIM_TRY(try_config(s, (plim_replay_config){.policy = policy,
                                                 .two_ends = switches[i].two_ends,
@@ -161,7 +163,7 @@ static plim_replay_config rival_config(const plim_policy *policy) {
 }
 
 /* A policy that knows the program's order also tries the published configurations of all other policies. */
-static plim_status try_rivals(search *s) {
+static plim_status try_rivals(trials *s) {
   const plim_policy *rival;
   for (int32_t i = 0; (rival = plim_policy_at(i)); i++) {
     if (!rival->forecast) PLIM_TRY(try_config(s, rival_config(rival)));
@@ -169,7 +171,7 @@ static plim_status try_rivals(search *s) {
   return PLIM_OK;
 }
 
-static plim_status try_windows(search *s) {
+static plim_status try_windows(trials *s) {
   for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_commands < ROW_COMMANDS; i++) {
     PLIM_TRY(try_switches(s, &windows[i], ENDS));
   }
@@ -196,7 +198,7 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
 
 /* Local search: simulate each perturbed configuration to its end. A trial that takes longer than the configuration that
  * it starts from is given up. */
-static plim_status improve(search *s, struct local_search *c) {
+static plim_status improve(trials *s, struct local_search *c) {
   int64_t n = TRIAL_COMMANDS / s->schedule->n_commands;
   uint64_t random = 1;
   for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
@@ -211,7 +213,7 @@ static plim_status improve(search *s, struct local_search *c) {
 }
 
 /* The configurations that are usually best come first, so that the others are given up early. */
-static plim_status try_everything(search *s, const plim_policy *policy) {
+static plim_status try_everything(trials *s, const plim_policy *policy) {
   PLIM_TRY(try_switches(s, policy, SWITCHES));
   PLIM_TRY(try_windows(s));
   PLIM_TRY(try_rivals(s));
@@ -223,14 +225,14 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
 }
 
 /* When no configuration yields a plan, the first is simulated once more, so that sentence and counts agree. */
-static plim_status try_policy(search *s, const plim_policy *policy) {
+static plim_status try_policy(trials *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
   PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_config(s, rival_config(policy)));
   return s->plan ? PLIM_OK : simulate_config(s, &s->counts.config, s->limits.recomputed_ns, &counts, &time_ns);
 }
 
-static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
+static plim_status finish(trials *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
   release_forecasts(s);
   if (counts) *counts = s->counts;
   if (status == PLIM_OK && !s->plan) return PLIM_ENOFIT;
@@ -244,7 +246,7 @@ static plim_status finish(search *s, plim_status status, plim_replay_counts *cou
 
 plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                               int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
+  trials s = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
   PLIM_TRY(plim_plan_check(ctx, graph, schedule));
   return finish(&s, try_switches(&s, plim_policy_at(0), SWITCHES), counts, out);
 }
@@ -252,7 +254,7 @@ plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const 
 plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                               const plim_policy *policy, plim_replay_limits limits, plim_replay_counts *counts,
                               plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
+  trials s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
   PLIM_TRY(plim_plan_check(ctx, graph, order));
   plim_status status = finish(&s, try_policy(&s, policy), counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
@@ -261,7 +263,7 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
 
 plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                     const plim_policy *policy, plim_replay_limits limits, int *yes) {
-  search s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
+  trials s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_plan_check(ctx, graph, order));
   plim_status status = finish(&s, try_policy(&s, policy), NULL, &plan);
@@ -272,7 +274,7 @@ plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, 
 
 /* Replay the rest of the plan with variants of at most `limit` bytes of workspace.
  *   own_order  in  1: the plan's order, with its recomputations; 0: program order */
-static plim_status continue_within(search *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
+static plim_status continue_within(trials *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
                                    int own_order) {
   plim_limited_plan limited;
   plim_status status = plim_limit_workspace(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &limited);
@@ -288,7 +290,7 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
 
 plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                 const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
+  trials s = {.ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
   int64_t limit = change->arena_bytes;
   plim_status status = PLIM_OK;
   for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !s.plan; i++, limit /= 4) {
@@ -303,7 +305,7 @@ plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, cons
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
   const int32_t from = change->from;
-  search s = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
+  trials s = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
   s.area_bytes = from > 0 ? change->area_bytes : 0;
   plim_limited_plan limited;
   plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, change->arena_bytes, 0, &limited);
