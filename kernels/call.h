@@ -20,13 +20,13 @@ enum {
   K_MATMUL_COLUMNS = 64
 };
 
-/* Every kernel: NAME_tile(call, tile) computes one tile. Its operands stand above that function, with their shapes
- * (kernels/bodies/all.inc has the notation).
- *   thread blocks  On CUDA a multiprocessor is to hold so many thread blocks of the kernel at once, and the compiler
- *          keeps to the registers that this leaves: the more, the better latencies hide, as long as nothing is spilled
- *          (which ends the build).
- *   tile   How much a tile takes, in what the line counts. Elements: two operands of 4,096 fit in a first-level cache.
- *          Bits depend on it only where partial results are summed. */
+/* Every kernel: X(name, thread blocks, tile). NAME_tile(call, tile) in kernels/bodies computes one tile. K_BODY_NAME is
+ * the kernel's number. So X(add, 4, 4096) means add_tile, K_BODY_add, 4 thread blocks, and 4,096 elements a tile. The
+ * operands stand above each NAME_tile, with types and shapes; kernels/bodies/all.inc has the notation.
+ *   thread blocks  of the kernel that a multiprocessor of a GPU is to hold at once. The compiler keeps to the registers
+ *                  that this leaves. More of them hide more latency. Registers that are spilled end the build
+ *   tile           how much a tile takes, in what the comment above the line counts. Two operands of 4,096 elements fit
+ *                  in a first-level cache. Bits depend on the tile only where partial results are summed */
 /* clang-format off */
 /* The kernels that are ops of one launch, over elements in memory order. Such a kernel has the name of its kind, and
  * its line here is all of its registration. An element takes as long as one of an addition; below, as two. */
@@ -74,7 +74,7 @@ enum {
 /* clang-format on */
 
 #define K_X(name, blocks, per_tile) K_BODY_##name,
-typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body;
+typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body; /* a kernel, by number */
 #undef K_X
 
 /* A tile of each kernel, for the kernels; launches ask k_tile (kernels/launch.h). */
@@ -151,6 +151,7 @@ typedef struct k_joint {
   int64_t part_at[PLIM_OP_MAX_IN + 1]; /* of them, those before part i of the call's, and those before its end */
 } k_joint;
 
+/* The arguments of a kernel: one k_call for all kernels of a run, by value on a GPU. */
 typedef struct k_call {
   /* Operands in the order of the op's kind (kernels/op_rows.c). A kernel that is a part of one with a library has an
    * in[0], an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */

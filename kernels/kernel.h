@@ -1,45 +1,62 @@
-/* The portability layer of kernels: one source, two compilers.
+/* The portability layer of kernels: one source for the CPU, for CUDA, and for a test of CUDA's walks on the CPU.
  *
- * A kernel computes one tile with a block of threads. On the CPU a block is one thread, so a barrier is nothing and
- * loops over threads are plain loops; on CUDA it is a thread block. With K_BLOCK a block is that many threads of the
- * CPU: slow, but it tests the walks of CUDA where there is no GPU. Only this file knows which.
+ * A kernel is a function NAME_tile(call, tile), which computes one tile of the work with a block of K_THREADS threads.
+ * On the CPU a block is one thread, so a barrier is nothing and a loop over threads is a plain loop. On CUDA it is a
+ * thread block. With K_BLOCK it is that many threads of the CPU: slow, but it needs no GPU. Only this file and those
+ * that it includes know which.
  *
- *   K_FN                 qualifiers of every function of a kernel
- *   K_SHARED             storage that the thread block shares for the time of a tile
- *   K_THREADS, k_thread()    threads of the thread block, this thread's number
- *   K_VECTOR              elements that a thread of a channel vector handles at a time: K_WIDTH, or what 16 bytes of
- *                         bf16 hold
- *   K_VECTORS            vectors that a thread keeps sums for at a time, as registers allow: 1, 2 or 4
- *   K_EACH(i, n)         the thread block shares the iterations 0 .. n - 1
- *   K_EACH_SIMD(i, n)    the same, where iterations are independent (out == in is fine)
- *   K_EACH_WIDE(e, w, n) the thread block shares the elements 0 .. n - 1: in turn of vectors, w from e on; a single
- *                        thread takes all of them as one
- *   K_EACH_PAIR(i, n, j, m)  the same for pairs, j = 0 .. m - 1 for each i
- *   K_ROWS(i, thread_row, n)   the iterations 0 .. n - 1 are shared by the rows of the thread block
- *                              (kernels/bodies/channel_vectors.inc)
- *   K_AHEAD              before a loop whose turns read without waiting for each other: several are read at once
- *   K_VEC(j, width)      one thread runs j = 0 .. width - 1; independent, a vector instruction or two
- *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
- *   K_ROUNDS(i, n)        one thread runs i = 0 .. n - 1, with the registers of one turn at a time
- *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_VECTOR, ... of the n vectors of a thread
- *   K_EACH_IN_VECTOR(j, width)  K_VEC for width <= K_VECTOR; K_ALL_IN_VECTOR(j, n) for all n elements of a thread
- *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_VECTOR; K_GOT(v, p, e, j) its element j
- *   K_READ_IF(c, v, p, e, w)  the same where condition c holds. K_GOT of v is legal only where c holds
- *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing
- *                        A thread block moves 16 bytes at a time so: K_READ loads, K_GOT takes from a register, K_PUT
- *                        sets one, K_WRITE stores. A single thread leaves it to the compiler: K_READ, K_READ_IF and
- *                        K_WRITE are empty, whatever w is; K_GOT loads from p[e + j], and K_PUT stores there at once.
- *                        So both get the p and e of their K_READ or K_WRITE, and what K_PUT has set is not read again
- *                        before K_WRITE
- *   K_READ_F32, K_GOT_F32, K_RESULT_F32, K_PUT_F32, K_WRITE_F32  the same of what is float whatever K_T is
- *   K_READ_U8, K_GOT_U8, K_RESULT_U8, K_PUT_U8, K_WRITE_U8  the same of bytes: a vector is 8 at an access
- *   k_sync()             barrier; what was written before it is seen by the thread block after it
- *   k_quotient(a, b)     a / b of numbers below 2^32: numbers of tiles, rows and columns
- *   k_nonzero(v)         a bit for each of K_VECTOR elements
- *   k_sum(v), k_max(v)   over the threads in a fixed tree; every thread gets the result
- *   K_T, K_ACC           storage type of activations, type to compute in; k_load, k_store convert. Kernels are compiled
- *                        once for float and, with K_BF16, once for bf16, whose rounding is integer arithmetic so that
- *                        no instruction set rounds in its own way
+ * What the macros become, by the example of y = a + b (kernels/bodies/elementwise.inc):
+ *
+ *   in the source                                one thread, CPU: width is    a thread of many, GPU: width is
+ *                                                all of the tile              8, or less at the end of the tile
+ *   ------------------------------------------   --------------------------   ------------------------------------
+ *   K_READ(as, a, e, width);                                                  float as[8]; k_read(a + e, width, as);
+ *   K_READ(bs, b, e, width);                                                  float bs[8]; k_read(b + e, width, bs);
+ *   K_RESULT(ys);                                                             float ys[8];
+ *   K_EACH_IN_VECTOR (j, width)                  #pragma omp simd             #pragma unroll
+ *                                                for (j = 0; j < width; j++)  for (j = 0; j < 8; j++) if (j < width)
+ *     K_PUT(ys, y, e, j, K_GOT(as, a, e, j)        k_store(y, e + j,            ys[j] = as[j] + bs[j];
+ *                      + K_GOT(bs, b, e, j));        k_load(a, e + j)
+ *                                                    + k_load(b, e + j));
+ *   K_WRITE(ys, y, e, width);                                                 k_write(y + e, width, ys);
+ *
+ * So a GPU's thread reads and writes 16 bytes an access and computes in registers, and the CPU's compiler gets one loop
+ * that it can vectorize. Both need the pointer p and the first element e in each macro. What K_PUT has set must not be
+ * read before K_WRITE.
+ *
+ * Vectors: elements p[e .. e + w - 1], w <= K_VECTOR where there are many threads
+ *   K_READ(v, p, e, w)         read vector v; K_GOT(v, p, e, j) is its element j
+ *   K_READ_IF(c, v, p, e, w)   the same where condition c holds; K_GOT only there
+ *   K_RESULT(v)                a vector to write: K_PUT(v, p, e, j, x) sets element j, K_WRITE(v, p, e, w) stores all
+ *   K_READ_F32, _U8, and so on the same for float, for bytes; without a suffix elements are K_T
+ *   K_VECTOR                   elements of a vector: K_WIDTH on the CPU, 8 on a GPU, which is 16 bytes of bf16
+ *   K_VECTORS                  vectors that a thread keeps sums for at a time, as registers allow: 1, 2 or 4
+ *   k_nonzero(p)               a bit for each of K_VECTOR elements
+ * Loops over the elements of one thread
+ *   K_EACH_IN_VECTOR(j, w)     j = 0 .. w - 1, w <= K_VECTOR; turns are independent
+ *   K_EACH_VECTOR(v, n)        v = 0, K_VECTOR, ...: the first elements of the n vectors of a thread
+ *   K_ALL_IN_VECTOR(j, n)      j = 0 .. n - 1: all elements of those vectors
+ *   K_VEC(j, w)                j = 0 .. w - 1; independent, a vector instruction or two
+ *   K_VEC_OR(j, w, bits)       the same, collecting bits |= ...
+ *   K_ROUNDS(i, n)             i = 0 .. n - 1, with the registers of one turn at a time
+ *   K_AHEAD                    before a loop: the reads of several turns are under way at once
+ * Loops that the threads of a block share
+ *   K_EACH(i, n)               the iterations 0 .. n - 1
+ *   K_EACH_SIMD(i, n)          the same, where they are independent (out == in is fine)
+ *   K_EACH_WIDE(e, w, n)       the elements 0 .. n - 1 by vectors: w of them from e on. One thread: all of them at once
+ *   K_EACH_PAIR(i, n, j, m)    the pairs of i = 0 .. n - 1 and j = 0 .. m - 1
+ *   K_ROWS(i, row, n)          0 .. n - 1 by the rows of the thread block (kernels/bodies/channel_vectors.inc)
+ * Threads of a block
+ *   K_THREADS, k_thread()      how many, and the number of this one
+ *   K_SHARED                   storage that they share for the time of a tile
+ *   k_sync()                   barrier: what was written before it is seen by all after it
+ *   k_sum(x), k_max(x)         over the threads in a fixed tree; every thread gets the result
+ * Types and functions
+ *   K_T, K_ACC                 what activations are stored as, and what is computed with; k_load and k_store convert.
+ *                              Each kernel is compiled for float and, with K_BF16, for bf16. That is rounded by integer
+ *                              arithmetic, so that no instruction set rounds in its own way
+ *   K_FN                       qualifiers of every function of a kernel
+ *   k_quotient(a, b)           a / b of numbers below 2^32: numbers of tiles, rows and columns
  *
  * Rules for kernels: fixed-order reductions, no atomics, and nothing that depends on the number of tiles that run at
  * once; so bits depend neither on threads nor on the instruction set. A value kept across k_sync belongs to a thread

@@ -13,12 +13,14 @@ enum { K_PHASES_MAX = 3 };
 enum { K_PRODUCT_ELEMENTS = 8 }; /* multiply-adds of a product that take as long as an elementwise op on one element */
 enum { K_MOST_CLASSES = 1 << 24 /* of a loss: kernels keep the number of a class in a float, which is exact so far */ };
 
+/* One kernel over all of its tiles: a grid on a GPU, a parallel loop on the CPU. */
 typedef struct k_phase {
   k_body body;
   int64_t tiles;
   int serial; /* too little work to wake threads for */
 } k_phase;
 
+/* How an op runs: phases, one after the other, each with the same arguments. */
 typedef struct k_launch {
   k_call call;                         /* operands are filled in at run time */
   int32_t number, first_in, first_out; /* of the op's launches; the operands that are the call's first ones */
