@@ -1,6 +1,6 @@
-/* A training program of one's own, in the manner of llm.c: plain functions over arrays in one block of memory. They run
- * once so, and then in our arena: the calls are described as a graph, a plan says what is kept and where it lies, and
- * the library calls back for each command. Memory before and after is printed. The losses are equal.
+/* A training program of one's own, in the manner of llm.c: plain functions over arrays in one block of memory. It runs
+ * so, and then in our arena: a graph describes the calls, a plan says what is kept and where it lies, and the library
+ * calls back for each command. Prints memory and loss of both; the losses are equal.
  * Links libplimsoll: cc own_program.c $(pkg-config --cflags --libs plimsoll) -lm */
 #include <math.h>
 #include <plimsoll/plimsoll.h>
@@ -57,12 +57,10 @@ static int32_t add(plim_graph_builder *b, int what, int32_t in0, int32_t in1, in
   int32_t id;
   char name[32];
   (void)snprintf(name, sizeof name, "call%d", n_calls++);
-  plim_op_spec op = {.name = name, .n_in = in2 < 0 ? 2 : 3, .in = {in0, in1, in2}};
   if (out < 0) out = array(b, "a", what == LAYER ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT, B * C);
-  op.time_ns = B * C; /* times about, all alike */
-  op.cls = what == LEARN ? PLIM_OP_EFFECT : PLIM_OP_PURE;
-  op.n_upd = what == LEARN, op.n_out = what != LEARN;
-  op.upd[0] = op.out[0] = out; /* of which one counts */
+  plim_op_spec op = {.name = name, .n_in = in2 < 0 ? 2 : 3, .n_out = what != LEARN, .n_upd = what == LEARN};
+  op.in[0] = in0, op.in[1] = in1, op.in[2] = in2, op.out[0] = op.upd[0] = out;
+  op.cls = what == LEARN ? PLIM_OP_EFFECT : PLIM_OP_PURE, op.time_ns = B * C; /* times about, all alike */
   must(plim_graph_add_op(b, &op, &id));
   call_of[id] = what;
   return out;
@@ -75,10 +73,8 @@ static plim_graph *describe(void) {
   must(plim_graph_begin(ctx, "own", B, &b));
   x[0] = array(b, "x", PLIM_ROLE_INPUT, B * C);
   const int32_t target = array(b, "target", PLIM_ROLE_INPUT, B * C);
-  for (int l = 0; l < LAYERS; l++) {
-    w[l] = array(b, "w", PLIM_ROLE_PARAM, C);
-    x[l + 1] = add(b, LAYER, x[l], w[l], -1, -1);
-  }
+  for (int l = 0; l < LAYERS; l++) w[l] = array(b, "w", PLIM_ROLE_PARAM, C);
+  for (int l = 0; l < LAYERS; l++) x[l + 1] = add(b, LAYER, x[l], w[l], -1, -1);
   loss_array = add(b, LOSS, x[LAYERS], target, -1, array(b, "loss", PLIM_ROLE_OUTPUT, 1));
   int32_t dy = add(b, LOSS_BACK, x[LAYERS], target, -1, -1);
   for (int l = LAYERS - 1; l >= 0; l--) {
@@ -132,11 +128,9 @@ static float within(const plim_graph *g, const plim_plan *plan) {
     must(plim_exec_step(exec, 0, run, NULL));
   }
   must(plim_exec_read(exec, 0, loss_array, &loss, sizeof loss));
-  const long long kib = plim_exec_arena_bytes(exec) / 1024;
-  (void)printf("the arena of a plan:    %5lld KiB, loss %.9g, %.1f %% more time\n", kib, (double)loss,
-               plim_plan_overhead_percent(plan));
-  plim_exec_close(exec);
-  return loss;
+  (void)printf("the arena of a plan:    %5lld KiB, loss %.9g, %.1f %% more time\n",
+               (long long)plim_exec_arena_bytes(exec) / 1024, (double)loss, plim_plan_overhead_percent(plan));
+  return plim_exec_close(exec), loss;
 }
 
 int main(void) {

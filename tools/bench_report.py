@@ -16,12 +16,16 @@ import sys
 MIB = 1 << 20
 
 
+# Fields of a record, as programs before this one named them.
+RENAMED = {"lives": "buffers", "load_bytes": "peak_bytes", "height_bytes": "packed_bytes", "load_percent": "peak_percent"}
+
+
 def load(folder, name):
     path = os.path.join(folder, name + ".json")
     if not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as file:
-        return json.load(file)
+        return json.load(file, object_hook=lambda fields: {RENAMED.get(k, k): v for k, v in fields.items()})
 
 
 def table(head, rows):
@@ -142,15 +146,15 @@ def packing_table(record):
     rows = [row for row in record["published"]["rows"] if "minimalloc_milliseconds" in row]
     return table(
         ["", "buffers", "most live bytes", "packed under 1 MiB", "MiniMalloc, published", "least arena", "at least", "in"],
-        [[row["instance"].upper(), str(row["lives"]), f"{row['load_bytes']:,}", f"{row['milliseconds']:.0f} ms",
-          f"{row['minimalloc_milliseconds']} ms", f"{row['height_bytes']:,}" + (", proved" if row["proved"] else ""),
+        [[row["instance"].upper(), str(row["buffers"]), f"{row['peak_bytes']:,}", f"{row['milliseconds']:.0f} ms",
+          f"{row['minimalloc_milliseconds']} ms", f"{row['packed_bytes']:,}" + (", proved" if row["proved"] else ""),
           f"{row['bound_bytes']:,}", f"{row['seconds']:.2f} s"] for row in rows])
 
 
 def lives_table(record):
     return table(["step of", "buffers", "first-fit", "ours", "to 99 %"],
-                 [[f"{row['shape']}, {row['planner']}", f"{row['lives']:,}",
-                   f"{row['load_bytes'] / row['first_fit_bytes'] * 100:.2f} %", f"{row['load_percent']:.2f} %",
+                 [[f"{row['shape']}, {row['planner']}", f"{row['buffers']:,}",
+                   f"{row['peak_bytes'] / row['first_fit_bytes'] * 100:.2f} %", f"{row['peak_percent']:.2f} %",
                    f"{row['seconds_to_99_percent']:.2f} s" if row["seconds_to_99_percent"] >= 0 else "not reached"]
                   for row in record["made"]["rows"]])
 
@@ -255,8 +259,8 @@ def packing_rows(record):
              ", ".join(f"{row['milliseconds']:.0f}" for row in rows) + " ms",
              "published: " + ", ".join(str(row["minimalloc_milliseconds"]) for row in rows) + " ms", "",
              "`tools/bench --data DIR packing`"],
-            [f"{min(row['lives'] for row in made):,} to {max(row['lives'] for row in made):,} buffers of made-up steps",
-             f"{min(row['load_percent'] for row in made):.1f} % of the most live bytes, or more",
+            [f"{min(row['buffers'] for row in made):,} to {max(row['buffers'] for row in made):,} buffers of made-up steps",
+             f"{min(row['peak_percent'] for row in made):.1f} % of the most live bytes, or more",
              f"99 % in {sum(row['seconds_to_99_percent'] >= 0 for row in made)} of {len(made)}, within "
              f"{max(row['seconds_to_99_percent'] for row in made):.1f} s of one core", "",
              "`tools/bench --data DIR packing`"]]

@@ -257,7 +257,7 @@ Test(cli, verifies_that_a_budget_changes_no_bit) {
   cr_assert_eq(integer(o, "values_different"), 0);
   cr_assert_gt(integer(o, "values_compared"), 100);
   const json_t *capped = json_object_get(o, "capped");
-  cr_assert_gt(integer(capped, "plan_steps"), integer(json_object_get(o, "keep_all"), "plan_steps"));
+  cr_assert_gt(integer(capped, "commands"), integer(json_object_get(o, "keep_all"), "commands"));
   json_decref(o);
 }
 
@@ -328,8 +328,8 @@ Test(cli, writes_a_trace_of_ten_steps) {
   (void)plim_test_program("trace summary t.jsonl --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
-  cr_assert_eq(integer(o, "training_steps"), 10);
-  cr_assert_eq(atoi(plim_test_shell("wc -l <t.jsonl")->out), 2 + 10 * integer(o, "plan_steps"));
+  cr_assert_eq(integer(o, "steps"), 10);
+  cr_assert_eq(atoi(plim_test_shell("wc -l <t.jsonl")->out), 2 + 10 * integer(o, "commands"));
   json_decref(o);
 }
 
@@ -338,7 +338,7 @@ Test(cli, allocates_nothing_in_a_step_and_counts_what_libraries_do) {
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
   cr_assert_eq(integer(o, "own_allocations"), 0);
-  if (json_object_get(o, "hidden_bytes")) cr_assert_leq(integer(o, "hidden_bytes"), 1024 * integer(o, "plan_steps"));
+  if (json_object_get(o, "hidden_bytes")) cr_assert_leq(integer(o, "hidden_bytes"), 1024 * integer(o, "commands"));
   json_decref(o);
 }
 
@@ -401,7 +401,7 @@ Test(cli, replays_on_the_sim_device_without_arithmetic) {
   (void)plim_test_program("trace summary s.jsonl --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
-  cr_assert_eq(integer(o, "training_steps"), 10);
+  cr_assert_eq(integer(o, "steps"), 10);
   double planned = number(o, "planned_ms"), measured = number(o, "measured_ms");
   cr_assert(planned > 0 && measured > 0.99 * planned && measured < 1.01 * planned, "%g and %g", planned, measured);
   json_decref(o);

@@ -294,7 +294,7 @@ Test(cli_online, figures_of_a_run_whose_cap_changes_are_of_the_whole_run) {
   cr_expect_eq(json_array_size(json_object_get(o, "limits")), 1, "step 9 was not reached");
   cr_expect_eq(number(o, "peak_measured_bytes"), number(o, "peak_bytes"), "the first steps took most");
   if (json_object_get(o, "hidden_bytes")) {
-    cr_expect_leq(number(o, "hidden_bytes"), 1024 * number(o, "plan_steps"), "a library's bytes, no planner's");
+    cr_expect_leq(number(o, "hidden_bytes"), 1024 * number(o, "commands"), "a library's bytes, no planner's");
   }
   json_decref(o);
   const char *out = plim_test_program("train " NETWORK "--memory 80%% --memory-at 9=50%% --steps 3")->out;
@@ -322,7 +322,7 @@ Test(cli_online, window_search_is_measured_without_any_data) {
   plim_test_expect(0, "");
   json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
   cr_assert_eq(json_array_size(rows), 3);
-  cr_expect_eq(number(json_array_get(rows, 1), "pieces"), 10000);
+  cr_expect_eq(number(json_array_get(rows, 1), "blocks"), 10000);
   cr_expect_gt(number(json_array_get(rows, 1), "search_ns"), 0);
   json_decref(o);
 }

@@ -29,7 +29,7 @@ Test(cli_pack, packs_under_a_capacity_and_writes_offsets_that_are_accepted_again
   (void)plim_test_program("pack lives.csv --capacity 12 --json -o out.csv");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
-  cr_assert(integer(o, "lives") == 5 && integer(o, "height_bytes") == 12 && integer(o, "load_bytes") == 12);
+  cr_assert(integer(o, "buffers") == 5 && integer(o, "packed_bytes") == 12 && integer(o, "peak_bytes") == 12);
   cr_assert(json_is_true(json_object_get(o, "proved")));
   json_decref(o);
   const program_run *run = plim_test_shell("head -1 out.csv");
@@ -90,8 +90,8 @@ Test(cli_pack, packs_the_buffers_of_a_plan_below_or_at_its_arena) {
   (void)plim_test_program("pack p.json --graph g.json --json --time-limit 300ms -o out.csv");
   plim_test_expect(0, "");
   json_t *packed = plim_test_json();
-  cr_assert_leq(integer(packed, "height_bytes"), integer(plan, "arena_bytes"));
-  cr_assert_eq(integer(packed, "load_bytes"), integer(plan, "peak_bytes"));
+  cr_assert_leq(integer(packed, "packed_bytes"), integer(plan, "arena_bytes"));
+  cr_assert_eq(integer(packed, "peak_bytes"), integer(plan, "peak_bytes"));
   json_decref(plan);
   json_decref(packed);
   cr_assert_eq(
@@ -104,7 +104,7 @@ Test(cli_pack, bench_without_data_packs_buffers_of_made_up_steps) {
   plim_test_expect(0, "");
   json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
   cr_assert_geq((int)json_array_size(rows), 5);
-  cr_assert_geq(json_number_value(json_object_get(json_array_get(rows, 0), "load_percent")), 95);
+  cr_assert_geq(json_number_value(json_object_get(json_array_get(rows, 0), "peak_percent")), 95);
   json_decref(o);
 }
 
@@ -112,7 +112,7 @@ Test(cli_pack, bench_prints_a_row_an_instance) {
   (void)plim_test_program("bench pack --data . --capacity 12 --time-limit 1s --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json(), *row = json_array_get(json_object_get(o, "rows"), 0);
-  cr_assert(integer(row, "height_under_capacity_bytes") == 12 && integer(row, "bound_bytes") == 12);
+  cr_assert(integer(row, "packed_under_capacity_bytes") == 12 && integer(row, "bound_bytes") == 12);
   json_decref(o);
   cr_assert_not_null(strstr(plim_test_program("bench pack --data .")->out, "buffers "));
 }
@@ -125,7 +125,7 @@ Test(cli_pack, bench_of_tight_buffers_has_a_row_for_each_slack_and_keeps_them_as
   for (size_t i = 0; i < 3; i++) {
     json_t *row = json_array_get(rows, i);
     cr_assert(integer(row, "instances") == 8 && integer(row, "packed") <= 8);
-    cr_assert_geq(json_number_value(json_object_get(row, "load_percent")), 95);
+    cr_assert_geq(json_number_value(json_object_get(row, "peak_percent")), 95);
   }
   json_decref(o);
   cr_assert_eq(plim_test_shell("test $(ls made-grid-*.csv | wc -l) -eq 24")->status, 0);

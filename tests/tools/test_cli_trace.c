@@ -29,11 +29,11 @@ static void expect_words(const char *words) {
 Test(cli_trace, summary_counts_steps_and_repeats) {
   last_run = plim_test_program("trace summary t.jsonl");
   plim_test_expect(0, "");
-  expect_words("training steps       2");
+  expect_words("steps                2");
   last_run = plim_test_program("trace summary t.jsonl --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
-  cr_assert_eq(json_integer_value(json_object_get(o, "plan_steps")) - json_integer_value(json_object_get(o, "repeats")),
+  cr_assert_eq(json_integer_value(json_object_get(o, "commands")) - json_integer_value(json_object_get(o, "repeats")),
                230);
   cr_assert_eq(json_is_array(json_object_get(o, "repeated")), 1);
   json_decref(o);
@@ -45,7 +45,7 @@ Test(cli_trace, a_step_is_shown_with_its_arena_its_residents_and_what_is_absent)
   expect_words("command 20 of ");
   expect_words("  |p");
   expect_words("a activation");
-  expect_words(" persistent values");
+  expect_words(" persistent tensors");
   expect_words("next use");
 }
 
@@ -86,7 +86,7 @@ Test(cli_trace, the_prompt_obeys_and_survives_nonsense) {
   expect_words("there is no such command: they are 0 to ");
   expect_words("g needs the number of a command");
   expect_words("\"what\" is no command; h lists them");
-  expect_words("no value is called \"nothing\"");
+  expect_words("no tensor is called \"nothing\"");
 }
 
 /* The trace event format: metadata that names process and thread first, then complete events and counters of that

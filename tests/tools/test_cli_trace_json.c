@@ -66,10 +66,10 @@ Test(cli_trace_json, a_step_has_residents_that_add_up_and_the_absences_that_the_
     (void)snprintf(line, sizeof line, "recomputed at command %d", (int)integer_of(r, "back"));
     expect_in_text(line);
     int nothing = strcmp(text_of(r, "breaks"), "nothing") == 0;
-    cr_assert_eq(json_is_null(json_object_get(r, "full_step")), nothing);
+    cr_assert_eq(json_is_null(json_object_get(r, "full_command")), nothing);
     cr_assert_eq(integer_of(r, "over_bytes") == 0, nothing);
   }
-  (void)snprintf(line, sizeof line, "command 60 of %d  %s", (int)integer_of(o, "steps"), text_of(o, "op"));
+  (void)snprintf(line, sizeof line, "command 60 of %d  %s", (int)integer_of(o, "commands"), text_of(o, "op"));
   expect_in_text(line);
   json_decref(o);
 }
@@ -83,7 +83,7 @@ static int first_decision(void) {
   return step;
 }
 
-Test(cli_trace_json, a_decision_has_its_pieces_and_windows_of_them_that_make_room) {
+Test(cli_trace_json, a_decision_has_its_blocks_and_windows_of_them_that_make_room) {
   char line[128];
   size_t i, k;
   const json_t *d, *w;
@@ -91,15 +91,15 @@ Test(cli_trace_json, a_decision_has_its_pieces_and_windows_of_them_that_make_roo
   json_t *o = ask(line);
   cr_assert_gt(json_array_size(json_object_get(o, "decisions")), 0);
   json_array_foreach(json_object_get(o, "decisions"), i, d) {
-    const json_t *pieces = json_object_get(d, "pieces");
+    const json_t *blocks = json_object_get(d, "blocks");
     cr_assert_gt(json_array_size(json_object_get(d, "windows")), 0);
     json_array_foreach(json_object_get(d, "windows"), k, w) {
       json_int_t bytes = 0;
       for (json_int_t p = integer_of(w, "begin"); p < integer_of(w, "end"); p++) {
-        const json_t *piece = json_array_get(pieces, (size_t)p);
-        const char *state = text_of(piece, "state");
-        cr_assert(strcmp(state, "free") == 0 || json_is_number(json_object_get(piece, "score")), "%s", state);
-        bytes += integer_of(piece, "bytes");
+        const json_t *block = json_array_get(blocks, (size_t)p);
+        const char *state = text_of(block, "state");
+        cr_assert(strcmp(state, "free") == 0 || json_is_number(json_object_get(block, "score")), "%s", state);
+        bytes += integer_of(block, "bytes");
       }
       cr_assert_eq(bytes, integer_of(w, "bytes"));
       cr_assert_geq(bytes, integer_of(d, "bytes"));
@@ -108,17 +108,17 @@ Test(cli_trace_json, a_decision_has_its_pieces_and_windows_of_them_that_make_roo
   json_decref(o);
 }
 
-Test(cli_trace_json, a_value_has_buffers_with_uses_and_what_stands_between) {
+Test(cli_trace_json, a_tensor_has_buffers_with_uses_and_what_stands_between) {
   size_t i;
   const json_t *buffer;
   json_t *step = ask("trace step o.jsonl --at 60"), *o;
   char line[256];
   (void)snprintf(line, sizeof line, "trace step o.jsonl --find %s",
-                 text_of(json_array_get(json_object_get(step, "absent"), 0), "value"));
+                 text_of(json_array_get(json_object_get(step, "absent"), 0), "tensor"));
   json_decref(step);
   o = ask(line);
   json_int_t end = 0;
-  json_array_foreach(json_object_get(o, "lives"), i, buffer) {
+  json_array_foreach(json_object_get(o, "buffers"), i, buffer) {
     cr_assert_geq(integer_of(buffer, "begin"), end);
     cr_assert_eq(json_is_object(json_object_get(buffer, "absence")), i > 0);
     cr_assert_gt(json_array_size(json_object_get(buffer, "uses")), 0);
@@ -144,7 +144,7 @@ Test(cli_trace_json, two_runs_that_differ_are_one_object_and_exit_status_1) {
   json_t *o = plim_test_json();
   cr_assert(json_is_false(json_object_get(o, "equal")));
   cr_assert_gt(json_array_size(json_object_get(o, "ops")), 0);
-  cr_assert_gt(integer_of(json_object_get(o, "run"), "steps"), integer_of(json_object_get(o, "other"), "steps"));
+  cr_assert_gt(integer_of(json_object_get(o, "run"), "commands"), integer_of(json_object_get(o, "other"), "commands"));
   cr_assert(json_is_null(json_object_get(json_object_get(o, "run"), "measured_ns")));
   json_decref(o);
 }
@@ -156,7 +156,7 @@ Test(cli_trace_json, two_runs_that_differ_are_one_object_and_exit_status_1) {
 Test(cli_trace_json, a_run_without_room_says_where_it_ends_and_has_no_overhead) {
   json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
   cr_assert_str_eq(text_of(o, "status"), "oom");
-  cr_assert_eq(integer_of(o, "end_step"), integer_of(o, "plan_steps") - 1);
+  cr_assert_eq(integer_of(o, "end_command"), integer_of(o, "commands") - 1);
   cr_assert(json_is_null(json_object_get(o, "overhead_percent")));
   json_decref(o);
 }
@@ -164,12 +164,12 @@ Test(cli_trace_json, a_run_without_room_says_where_it_ends_and_has_no_overhead) 
 Test(cli_trace_json, what_if_goes_on_from_the_step_that_found_no_room) {
   char line[256];
   json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
-  int last = (int)integer_of(o, "end_step");
+  int last = (int)integer_of(o, "end_command");
   json_decref(o);
   (void)snprintf(line, sizeof line, "trace what-if " SIMULATED "--memory-at %d=400%%", last);
   o = ask(line);
   cr_assert_str_eq(text_of(json_object_get(o, "run"), "status"), "oom");
-  cr_assert_eq(integer_of(json_object_get(o, "run"), "end_step"), last);
+  cr_assert_eq(integer_of(json_object_get(o, "run"), "end_command"), last);
   cr_assert_str_eq(text_of(json_object_get(o, "what_if"), "status"), "ok");
   cr_assert_gt(integer_of(json_object_get(o, "what_if"), "time_ns"), 0);
   json_decref(o);
@@ -218,7 +218,7 @@ Test(cli_trace_json, a_run_that_computes_too_much_again_is_shown_up_to_there) {
       "trace step --graph o.plan.graph.json --online coop --memory 42%% --thrash 0.05 --at 0 --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
-  int last = (int)integer_of(o, "steps") - 1;
+  int last = (int)integer_of(o, "commands") - 1;
   json_decref(o);
   const program_run *run =
       plim_test_program("trace step --graph o.plan.graph.json --online coop --memory 42%% --thrash 0.05 --at %d", last);
@@ -234,7 +234,7 @@ static const struct {
   int status;
   const char *words;
 } wrong[] = {
-    {"step o.jsonl --json", 2, "--json requires --at N or --find VALUE"},
+    {"step o.jsonl --json", 2, "--json requires --at N or --find TENSOR"},
     {"step o.jsonl --find stem.con --json", 2, "did you mean \"stem.conv\"?"},
     {"step o.jsonl --at 99999 --json", 2, "the commands of this plan are 0 to"},
     {"what-if o.jsonl --json", 2, "requires --at N, 0 to"},
@@ -264,6 +264,6 @@ Test(cli_trace_json, a_cap_below_what_is_resident_has_no_way_on) {
   const json_t *other = json_object_get(o, "what_if");
   cr_assert_str_eq(text_of(other, "status"), "oom");
   cr_assert(json_is_null(json_object_get(other, "end_op")));
-  cr_assert_eq(integer_of(other, "end_step"), 60);
+  cr_assert_eq(integer_of(other, "end_command"), 60);
   json_decref(o);
 }

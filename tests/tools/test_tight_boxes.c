@@ -53,7 +53,7 @@ Test(tight_boxes, figures_of_five_buffers_are_those_counted_by_hand) {
   cr_assert_eq(tight_measure(ctx, 5, box, 16, &f), PLIM_OK);
   cr_assert(f.buffers == 5 && f.times == 4 && f.sections == 3);
   cr_assert_float_eq(f.overlap, 60, 1e-9);
-  cr_assert_float_eq(f.load, 75, 1e-9);
+  cr_assert_float_eq(f.peak, 75, 1e-9);
   cr_assert_float_eq(f.fill, 100.0 * 4 * (3 + 6 + 9 + 12 + 21) / (21 * 16), 1e-9);
   cr_assert_float_eq(f.length[1], 100.0 * 9 / 21, 1e-9);
   plim_test_context_end(ctx);
@@ -91,7 +91,7 @@ Test(tight_boxes, families_like_published_instances_have_their_figures) {
       sum.buffers += f.buffers;
       sum.times += f.times;
       sum.overlap += f.overlap / SEEDS;
-      sum.load += f.load / SEEDS;
+      sum.peak += f.peak / SEEDS;
       sum.fill += f.fill / SEEDS;
       sum.length[1] += f.length[1] / SEEDS;
       sum.size[1] += f.size[1] / SEEDS;
@@ -100,7 +100,7 @@ Test(tight_boxes, families_like_published_instances_have_their_figures) {
     cr_assert(is_near((double)sum.buffers / SEEDS, wanted.buffers, 0.1 * wanted.buffers), "%s: buffers", name);
     cr_assert(is_within_twice((double)sum.times / SEEDS, wanted.times), "%s: %d event times", name, sum.times / SEEDS);
     cr_assert(is_near(sum.overlap, wanted.overlap, 10), "%s: overlaps %.2f", name, sum.overlap);
-    cr_assert(is_near(sum.load, wanted.load, 3), "%s: load %.2f", name, sum.load);
+    cr_assert(is_near(sum.peak, wanted.peak, 3), "%s: peak %.2f", name, sum.peak);
     cr_assert(is_near(sum.fill, wanted.fill, 8), "%s: fill %.2f", name, sum.fill);
     cr_assert(is_within_twice(sum.length[1], wanted.length[1]), "%s: length %.2f", name, sum.length[1]);
     cr_assert(is_within_twice(sum.size[1], wanted.size[1]), "%s: size %.2f", name, sum.size[1]);

@@ -37,9 +37,9 @@ static double share_percent(const plim_pack_solution *found) {
 static void print_row(const table *t, const result *r) {
   if (t->s->o->json) {
     json_t *row =
-        json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:f, s:f, s:f}", "shape", t->shape, "planner", r->planner, "lives",
-                  (int)r->buffers, "load_bytes", (json_int_t)r->lowest.peak_bytes, "first_fit_bytes",
-                  (json_int_t)r->lowest.first_fit, "height_bytes", (json_int_t)r->lowest.packed_bytes, "load_percent",
+        json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:f, s:f, s:f}", "shape", t->shape, "planner", r->planner, "buffers",
+                  (int)r->buffers, "peak_bytes", (json_int_t)r->lowest.peak_bytes, "first_fit_bytes",
+                  (json_int_t)r->lowest.first_fit, "packed_bytes", (json_int_t)r->lowest.packed_bytes, "peak_percent",
                   share_percent(&r->lowest), "seconds_to_99_percent", r->near_seconds, "seconds", r->seconds);
     bench_row_add(t->s, t->rows, row);
     return;
@@ -56,14 +56,14 @@ static plim_status run_buffers(const table *t, const char *planner, const plim_b
   plim_context *ctx = t->s->ctx;
   plim_boxes boxes = plim_buffer_list_boxes(buffers, 1);
   result r = {.planner = planner, .buffers = buffers->n};
-  plim_pack_solution near_load;
+  plim_pack_solution near_peak;
   int64_t *offset = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, buffers->n, sizeof *offset, &offset));
   PLIM_CHECK(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.seconds));
   PLIM_CHECK(bench_go_on(t->s)); /* a first packing is made even after a cancel */
   status = bench_pack_once(t->s, &boxes, r.lowest.peak_bytes / 99 * 100 + r.lowest.peak_bytes % 99 * 100 / 99, offset,
-                           &near_load, &r.near_seconds);
+                           &near_peak, &r.near_seconds);
   if (status == PLIM_ENOFIT) r.near_seconds = -1;
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
   progress_clear(&t->s->bar);
@@ -119,8 +119,8 @@ plim_status bench_buffers(session *s) {
   table t = {.s = s, .rows = json_array()};
   plim_status status = PLIM_OK;
   if (!s->o->json) {
-    printf("%-12s %-9s %7s %15s %15s %9s %15s %9s %8s\n", "shape", "planner", "buffers", "load", "first-fit",
-           "s to 99 %", "lowest", "of load", "seconds");
+    printf("%-12s %-9s %7s %15s %15s %9s %15s %9s %8s\n", "shape", "planner", "buffers", "peak", "first-fit",
+           "s to 99 %", "packed", "peak, %", "seconds");
   }
   for (int i = 0; i < SHAPES && status == PLIM_OK; i++) status = run_shape(&t, shapes[i]);
   bench_rows_end(s, status, t.rows);

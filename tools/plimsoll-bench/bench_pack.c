@@ -40,8 +40,8 @@ typedef struct result {
 } result;
 
 static void print_head(const table *t) {
-  printf("%-16s %7s %13s %13s %15s %8s %15s %7s %8s  %12s %12s\n", "instance", "buffers", "load", "first-fit",
-         "under capacity", "ms", "lowest", "gap", "seconds", "MiniMalloc", "SuperMalloc");
+  printf("%-16s %7s %13s %13s %15s %8s %15s %7s %8s  %12s %12s\n", "instance", "buffers", "peak", "first-fit",
+         "under capacity", "ms", "packed", "gap", "seconds", "MiniMalloc", "SuperMalloc");
   printf("%-16s %7s %13s %13s %15lld %8s %15s %7s %8s  %12s %12s\n", "", "", "", "", (long long)t->capacity, "", "", "",
          "", "ms, theirs", "ms, 2 cores");
 }
@@ -67,12 +67,12 @@ static void print_row(const result *r) {
 
 static void add_row(const table *t, const result *r) {
   json_t *row =
-      json_pack("{s:s, s:i, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:b, s:f}", "instance", r->name, "lives",
-                (int)r->buffers->n, "load_bytes", (json_int_t)r->lowest.peak_bytes, "first_fit_bytes",
+      json_pack("{s:s, s:i, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:b, s:f}", "instance", r->name, "buffers",
+                (int)r->buffers->n, "peak_bytes", (json_int_t)r->lowest.peak_bytes, "first_fit_bytes",
                 (json_int_t)r->lowest.first_fit, "capacity_bytes", (json_int_t)t->capacity, "milliseconds", r->under_ms,
-                "height_bytes", (json_int_t)r->lowest.packed_bytes, "bound_bytes", (json_int_t)r->lowest.bound,
+                "packed_bytes", (json_int_t)r->lowest.packed_bytes, "bound_bytes", (json_int_t)r->lowest.bound,
                 "gap_percent", gap_percent(&r->lowest), "proved", r->lowest.proved, "seconds", r->lowest_seconds);
-  if (r->fits) (void)json_object_set_new(row, "height_under_capacity_bytes", json_integer(r->under.packed_bytes));
+  if (r->fits) (void)json_object_set_new(row, "packed_under_capacity_bytes", json_integer(r->under.packed_bytes));
   if (r->known >= 0) {
     (void)json_object_set_new(row, "minimalloc_milliseconds", json_integer(published[r->known].minimalloc_ms));
     (void)json_object_set_new(row, "supermalloc_milliseconds", json_integer(published[r->known].supermalloc_ms));

@@ -30,7 +30,7 @@ typedef struct table {
 static void print_head(const table *t) {
   if (t->s->o->json) return;
   printf("%-10s %5s %9s %8s %6s %8s %8s  %-20s %-20s %6s %6s %7s %6s %6s %9s\n", "family", "slack", "instances",
-         "buffers", "times", "sections", "overlaps", "length 10/50/90 %", "size 10/50/90 %", "load", "fill", "packed",
+         "buffers", "times", "sections", "overlaps", "length 10/50/90 %", "size 10/50/90 %", "peak", "fill", "packed",
          "in 1 s", "in 5 s", "seconds");
 }
 
@@ -39,7 +39,7 @@ static void add_figures(tight_figures *sum, const tight_figures *f) {
   sum->times += f->times;
   sum->sections += f->sections;
   sum->overlap += f->overlap;
-  sum->load += f->load;
+  sum->peak += f->peak;
   sum->fill += f->fill;
   for (int i = 0; i < 3; i++) sum->length[i] += f->length[i];
   for (int i = 0; i < 3; i++) sum->size[i] += f->size[i];
@@ -54,7 +54,7 @@ static void print_row(const table *t, const row *r) {
   if (r->slack_percent >= 0) (void)snprintf(slack, sizeof slack, "%d %%", r->slack_percent);
   progress_clear(&t->s->bar);
   printf("%-10s %5s %9d %8.0f %6.0f %8.0f %8.2f  %-20s %-20s %6.2f %6.2f %7d %6d %6d %9.2f\n", r->name, slack,
-         r->instances, f->buffers / n, f->times / n, f->sections / n, f->overlap / n, length, size, f->load / n,
+         r->instances, f->buffers / n, f->times / n, f->sections / n, f->overlap / n, length, size, f->peak / n,
          f->fill / n, r->packed, r->in_1_s, r->in_5_s, r->seconds);
   (void)fflush(stdout);
 }
@@ -73,7 +73,7 @@ static void end_row(const table *t, const row *r) {
                           "buffers", f->buffers / n, "event_times", f->times / n, "sections", f->sections / n,
                           "overlap_percent", f->overlap / n, "length_percent", f->length[0] / n, f->length[1] / n,
                           f->length[2] / n, "size_percent", f->size[0] / n, f->size[1] / n, f->size[2] / n,
-                          "load_percent", f->load / n, "fill_percent", f->fill / n, "packed", (int)r->packed,
+                          "peak_percent", f->peak / n, "fill_percent", f->fill / n, "packed", (int)r->packed,
                           "packed_in_1_s", (int)r->in_1_s, "packed_in_5_s", (int)r->in_5_s, "seconds", r->seconds));
 }
 

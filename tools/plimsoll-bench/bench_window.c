@@ -30,7 +30,7 @@ static void measure(int32_t n, const plim_window_row *row, times *t) {
 static void show(const session *s, json_t *rows, int32_t n, const times *t) {
   int64_t median = times_percentile(t, 50);
   if (!s->o->json) printf("%8d blocks  %9lld ns  %5.2f ns a block\n", n, (long long)median, (double)median / n);
-  bench_row_add(s, rows, json_pack("{s:i, s:I}", "pieces", (int)n, "search_ns", (json_int_t)median));
+  bench_row_add(s, rows, json_pack("{s:i, s:I}", "blocks", (int)n, "search_ns", (json_int_t)median));
 }
 
 plim_status bench_window(session *s, const char *folder) {

@@ -381,7 +381,7 @@ plim_status tight_measure(plim_context *ctx, int32_t n, const plim_box *box, int
   for (int32_t x = 0; x < n; x++) number[x] = box[x].bytes;
   if (n > 0) find_shares(number, n, (double)capacity, f.size);
   f.overlap = n > 1 ? 200.0 * (double)pairs / ((double)n * (n - 1)) : 0;
-  f.load = 100.0 * (double)most / (double)capacity;
+  f.peak = 100.0 * (double)most / (double)capacity;
   f.fill = 100.0 * sum / (horizon * (double)capacity);
   *out = f;
   plim_release(ctx, number, 2 * (int64_t)n + 1, sizeof *number);

@@ -34,7 +34,7 @@ typedef struct tight_figures {
   int32_t buffers, times, sections;
   double overlap;            /* pairs that overlap in time */
   double length[3], size[3]; /* at 10, 50 and 90 percent of the buffers */
-  double load, fill;         /* largest and mean sum of live bytes */
+  double peak, fill;         /* largest and mean sum of live bytes */
 } tight_figures;
 
 /* O(n^2). PLIM_ENOMEM. */

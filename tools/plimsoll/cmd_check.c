@@ -14,7 +14,7 @@ static void print_table(const session *s, const plim_graph *graph, const plim_pl
   figures_text(&f, 0, "graph", "graph", graph->name);
   if (graph->batch > 0) figures_note(&f, 0, ", batch %d", graph->batch);
   figures_note(&f, 0, ", %d ops", graph->n_ops);
-  figures_count(&f, 0, "plan_steps", "plan", plan->n_commands);
+  figures_count(&f, 0, "commands", "plan", plan->n_commands);
   figures_note(&f, 0, " commands, %d buffers, by %s", plan->n_buffers, plan->planner);
   if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) {

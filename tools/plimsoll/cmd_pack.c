@@ -34,11 +34,11 @@ static void print_table(const session *s, const plim_buffer_list *buffers, const
                         int64_t capacity, double seconds) {
   figures f;
   figures_begin(&f, 1, NULL, NULL);
-  figures_count(&f, 0, "lives", "buffers", buffers->n);
+  figures_count(&f, 0, "buffers", "buffers", buffers->n);
   if (capacity < INT64_MAX) figures_bytes(&f, 0, "capacity_bytes", "capacity", capacity);
   figures_count(&f, 0, "first_fit_bytes", "first-fit", found->first_fit);
-  figures_count(&f, 0, "height_bytes", "packed size", found->packed_bytes);
-  figures_count(&f, 0, "load_bytes", "peak", found->peak_bytes);
+  figures_count(&f, 0, "packed_bytes", "packed size", found->packed_bytes);
+  figures_count(&f, 0, "peak_bytes", "peak", found->peak_bytes);
   figures_count(&f, 0, "bound_bytes", "lower bound", found->bound);
   figures_real(&f, 0, "gap_percent", "gap", "%.2f %%", gap_percent(found->packed_bytes, found->bound));
   figures_flag(&f, 0, "proved", "proved lowest", found->proved);

@@ -127,7 +127,7 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_text(&f, 0, "class", NULL, plim_plan_class_name(plan->plan_class));
   figures_flag(&f, 0, "proved", NULL, plan->proved);
   figures_count(&f, 0, "time", "duration", plan->time_ns);
-  figures_count(&f, 0, "plan_steps", "plan", plan->n_commands);
+  figures_count(&f, 0, "commands", "plan", plan->n_commands);
   figures_note(&f, 0, " commands, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
   figures_flag(&f, 0, "from_curve", NULL, g->made.from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);

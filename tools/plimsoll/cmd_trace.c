@@ -33,7 +33,7 @@ static plim_status step_by_hand(session *s, const traced *t, const traced *other
 
 static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
-  if (o->find) return (o->json ? trace_json_value : trace_view_value)(t, o->find, stdout);
+  if (o->find) return (o->json ? trace_json_tensor : trace_view_tensor)(t, o->find, stdout);
   if (o->at < 0) return step_by_hand(s, t, other);
   if (o->at >= t->plan->n_commands) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the commands of this plan are 0 to %d", (long long)o->at,

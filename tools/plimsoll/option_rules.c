@@ -142,7 +142,7 @@ static const rule rules[] = {
     {COMMAND_TRACE, REFUSES, "ARG=export !output", NULL,
      "trace export requires -o FILE: where the events, the picture or the page go"},
     {COMMAND_TRACE, REFUSES, "ARG=diff !with", NULL, "trace diff requires --with FILE: the other trace"},
-    {COMMAND_TRACE, REFUSES, "ARG=step json !at !find", NULL, "trace step --json requires --at N or --find VALUE"},
+    {COMMAND_TRACE, REFUSES, "ARG=step json !at !find", NULL, "trace step --json requires --at N or --find TENSOR"},
     {COMMAND_BENCH, REFUSES, "ARG=planners|online|poet !data-dir", NULL,
      "bench {ARG} requires --data-dir DIR: where the instances are"},
 };

@@ -203,7 +203,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
                plan->proved ? ", proved" : "");
   figures_text(f, column, "class", NULL, plim_plan_class_name(plan->plan_class));
   figures_flag(f, column, "proved", NULL, plan->proved);
-  figures_count(f, column, "plan_steps", "plan", plan->n_commands);
+  figures_count(f, column, "commands", "plan", plan->n_commands);
   figures_note(f, column, " commands for %d ops, by %s", program->graph[PLIM_PROGRAM_TRAIN]->n_ops, plan->planner);
   if (program == s->program && program->from_front) figures_note(f, column, ", kept from an earlier run");
   figures_flag(f, column, "from_curve", NULL, program == s->program && program->from_front);

@@ -79,7 +79,7 @@ static void print_diff(const traced *a, const traced *b, const trace_parting *di
 
 static json_t *figures_json(const traced *t) {
   const plim_plan *p = t->plan;
-  return json_pack("{s:s, s:i, s:I, s:o, s:I, s:o}", "by", p->planner, "steps", (int)p->n_commands, "peak_bytes",
+  return json_pack("{s:s, s:i, s:I, s:o, s:I, s:o}", "by", p->planner, "commands", (int)p->n_commands, "peak_bytes",
                    (json_int_t)p->peak_bytes, "arena_bytes", p->packed ? json_integer(p->arena_bytes) : json_null(),
                    "planned_ns", (json_int_t)p->time_ns, "measured_ns",
                    t->runs > 0 ? json_integer(traced_measured_ns(t)) : json_null());
@@ -104,7 +104,7 @@ static json_t *diff_json(const traced *a, const traced *b, const trace_parting *
   json_t *run = figures_json(a), *other = figures_json(b);
   (void)json_object_set_new(run, "first_op", op_at(a, differ->run));
   (void)json_object_set_new(other, "first_op", op_at(b, differ->run));
-  return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "equal", differ->run < 0 && differ->place < 0, "first_step",
+  return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "equal", differ->run < 0 && differ->place < 0, "first_command",
                    differ->run < 0 ? json_null() : json_integer(differ->run), "first_place",
                    differ->place < 0 ? json_null() : json_integer(differ->place), "run", run, "other", other, "ops",
                    other_runs_json(a, b));
@@ -231,7 +231,7 @@ static json_t *ending_json(const question *q, const ending *e) {
     (void)json_object_set_new(o, "time_ns", json_integer(e->plan->time_ns));
     (void)json_object_set_new(o, "overhead_percent", json_real(overhead_percent(q, e)));
   } else {
-    (void)json_object_set_new(o, "end_step", json_integer(e->command));
+    (void)json_object_set_new(o, "end_command", json_integer(e->command));
     (void)json_object_set_new(o, "end_op", e->op < 0 ? json_null() : json_string(traced_op(q->t, e->op)));
     (void)json_object_set_new(o, "error", json_string(e->error));
   }
@@ -245,7 +245,7 @@ static void print_json(const question *q, const ending *other, const plim_replay
     (void)json_object_set_new(a, "evictions", json_integer(counts->evictions));
     (void)json_object_set_new(a, "depth", json_integer(counts->depth));
   }
-  trace_json_print(json_pack("{s:i, s:s, s:I, s:I, s:o, s:o}", "step", (int)q->command, "policy", q->policy->name,
+  trace_json_print(json_pack("{s:i, s:s, s:I, s:I, s:o, s:o}", "command", (int)q->command, "policy", q->policy->name,
                              "memory_bytes", (json_int_t)q->bytes, "run_memory_bytes",
                              (json_int_t)trace_strip_bytes(q->t), "what_if", a, "run", ending_json(q, &own)),
                    to);

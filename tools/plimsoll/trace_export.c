@@ -27,7 +27,7 @@ static plim_status write_event(const traced *t, plim_file *file, const plim_trac
   double start = (double)(begin_ns + row->start_ns) / 1e3;
   int length = snprintf(line, sizeof line,
                         ",\n{\"name\": %s, \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, "
-                        "\"tid\": 1, \"args\": {\"step\": %d, \"planned_us\": %.3f}},\n"
+                        "\"tid\": 1, \"args\": {\"command\": %d, \"planned_us\": %.3f}},\n"
                         "{\"name\": \"live bytes\", \"ph\": \"C\", \"ts\": %.3f, \"pid\": 1, \"args\": {\"bytes\": "
                         "%" PRId64 "}}",
                         quoted, again ? "again" : "first", start, (double)row->time_ns / 1e3, (int)row->command,
@@ -162,7 +162,7 @@ static plim_status add_reasons(const traced *t, json_t *object) {
 }
 
 static plim_status print_history(const traced *t, int32_t storage, FILE *to) {
-  return trace_view_value(t, plim_inspect_name(t->inspect, storage), to);
+  return trace_view_tensor(t, plim_inspect_name(t->inspect, storage), to);
 }
 
 /* Of what is recomputed: with why it was away. The page tells the others itself. */

@@ -1,9 +1,9 @@
-/* Answers as objects: commands, values, decisions, trees of what is recomputed. */
+/* Answers as objects: commands, tensors, decisions, trees of what is recomputed. */
 #include "tools/plimsoll/trace_views.h"
 
 #include "runtime/base/size.h"
 
-/* ==== commands and values ==== */
+/* ==== commands and tensors ==== */
 
 void trace_json_print(json_t *object, FILE *to) {
   (void)json_dumpf(object, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
@@ -24,7 +24,7 @@ static void add(json_t *object, const char *key, json_t *value) {
   (void)json_object_set_new(object, key, value);
 }
 
-static json_t *step_or_null(int32_t command) {
+static json_t *command_or_null(int32_t command) {
   return command < 0 ? json_null() : json_integer(command);
 }
 
@@ -36,17 +36,17 @@ static json_t *bytes_or_null(int64_t bytes) {
 
 static json_t *instead_json(const traced *t, const plim_absence *a) {
   if (a->other < 0) return json_null();
-  return json_pack("{s:o, s:I, s:I}", "value", trace_json_storage(t, a->other), "bytes", (json_int_t)a->other_bytes,
+  return json_pack("{s:o, s:I, s:I}", "tensor", trace_json_storage(t, a->other), "bytes", (json_int_t)a->other_bytes,
                    "time_ns", (json_int_t)a->other_ns);
 }
 
 static json_t *absence_json(const traced *t, int32_t storage, const plim_absence *a) {
   static const char *const breaks[] = {
-      [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_BUDGET] = "load", [PLIM_BREAKS_ADDRESSES] = "addresses"};
+      [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_BUDGET] = "budget", [PLIM_BREAKS_ADDRESSES] = "addresses"};
   const plim_decision *by = traced_eviction(t, storage, a);
-  json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "value", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
+  json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "tensor", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
                         (int)a->back, "breaks", breaks[a->breaks]);
-  add(o, "full_step", step_or_null(a->full_command));
+  add(o, "full_command", command_or_null(a->full_command));
   add(o, "full_op", a->full_command < 0 ? json_null() : json_string(traced_op_name(t, a->full_command)));
   add(o, "over_bytes", json_integer(a->over_bytes));
   add(o, "free_address", bytes_or_null(a->free_offset));
@@ -75,13 +75,13 @@ static plim_status absences_json(const traced *t, int32_t command, json_t *list)
 
 static json_t *resident_json(const traced *t, const plim_resident *r) {
   const plim_plan_buffer *buffer = &t->plan->buffer[r->buffer];
-  json_t *o = json_pack("{s:o}", "value", trace_json_storage(t, r->storage));
+  json_t *o = json_pack("{s:o}", "tensor", trace_json_storage(t, r->storage));
   add(o, "role", json_string(r->storage < 0 ? "workspace" : plim_role_name(t->graph->storage[r->storage].role)));
   add(o, "address", bytes_or_null(t->plan->packed ? buffer->offset : -1));
   add(o, "bytes", json_integer(buffer->bytes));
   add(o, "begin", json_integer(buffer->begin));
   add(o, "end", json_integer(buffer->end));
-  add(o, "next_use", step_or_null(r->next_use));
+  add(o, "next_use", command_or_null(r->next_use));
   add(o, "next_op", r->next_use < 0 ? json_null() : json_string(traced_op_name(t, r->next_use)));
   return o;
 }
@@ -96,7 +96,7 @@ static plim_status residents_json(const traced *t, int32_t command, json_t *list
   return PLIM_OK;
 }
 
-/* Values that begin (ends 0) at the command, or are used last there (ends 1). */
+/* Tensors that begin (ends 0) at the command, or are used last there (ends 1). */
 static json_t *changes_json(const traced *t, int32_t command, int ends) {
   json_t *list = json_array();
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
@@ -115,11 +115,11 @@ static json_t *clock_json(const traced *t, int32_t command) {
                    "again_percent", all_ns > 0 ? (double)again_ns * 100 / (double)all_ns : 0.0);
 }
 
-static json_t *step_json(const traced *t, int32_t command) {
+static json_t *command_json(const traced *t, int32_t command) {
   const plim_plan *plan = t->plan;
   const plim_command *s = &plan->command[command];
   int64_t cap = plan->budget_bytes < PLIM_BYTES_UNLIMITED ? plan->budget_bytes : -1;
-  json_t *o = json_pack("{s:i, s:i, s:s}", "step", (int)command, "steps", (int)plan->n_commands, "op",
+  json_t *o = json_pack("{s:i, s:i, s:s}", "command", (int)command, "commands", (int)plan->n_commands, "op",
                         traced_op_name(t, command));
   add(o, "variant", json_string(s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : ""));
   add(o, "again", json_boolean(plim_inspect_is_repeat(t->inspect, command)));
@@ -136,7 +136,7 @@ static json_t *step_json(const traced *t, int32_t command) {
 }
 
 plim_status trace_json_command(const traced *t, int32_t command, FILE *to) {
-  json_t *o = step_json(t, command), *residents = json_array(), *absent = json_array(), *decisions = NULL;
+  json_t *o = command_json(t, command), *residents = json_array(), *absent = json_array(), *decisions = NULL;
   plim_status status = residents_json(t, command, residents);
   if (status == PLIM_OK) status = absences_json(t, command, absent);
   if (status == PLIM_OK) status = trace_json_decisions(t, command, &decisions);
@@ -152,14 +152,14 @@ plim_status trace_json_command(const traced *t, int32_t command, FILE *to) {
   return status;
 }
 
-/* ---- a value ---- */
+/* ---- a tensor ---- */
 
 static json_t *uses_json(const traced *t, int32_t storage, const plim_plan_buffer *buffer) {
   json_t *list = json_array();
   for (int32_t u = plim_inspect_next_use(t->inspect, storage, buffer->begin); u >= 0 && u <= buffer->end;
        u = plim_inspect_next_use(t->inspect, storage, u + 1)) {
-    (void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "step", (int)u, "op", traced_op_name(t, u), "again",
-                                                plim_inspect_is_repeat(t->inspect, u)));
+    (void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "command", (int)u, "op", traced_op_name(t, u),
+                                                "again", plim_inspect_is_repeat(t->inspect, u)));
   }
   return list;
 }
@@ -180,10 +180,10 @@ static plim_status buffers_json(const traced *t, int32_t storage, json_t *list) 
   return PLIM_OK;
 }
 
-plim_status trace_json_value(const traced *t, const char *name, FILE *to) {
+plim_status trace_json_tensor(const traced *t, const char *name, FILE *to) {
   int32_t value;
   json_t *buffers = json_array();
-  plim_status status = traced_find_value(t, name, &value);
+  plim_status status = traced_find_tensor(t, name, &value);
   if (status == PLIM_OK) status = buffers_json(t, t->graph->value[value].storage, buffers);
   if (status != PLIM_OK) {
     json_decref(buffers);
@@ -191,8 +191,8 @@ plim_status trace_json_value(const traced *t, const char *name, FILE *to) {
   }
   const plim_storage *storage = &t->graph->storage[t->graph->value[value].storage];
   trace_json_print(
-      json_pack("{s:s, s:s, s:I, s:o, s:o}", "value", name, "role", plim_role_name(storage->role), "bytes",
-                (json_int_t)storage->bytes, "producer", trace_json_op(t, storage->producer), "lives", buffers),
+      json_pack("{s:s, s:s, s:I, s:o, s:o}", "tensor", name, "role", plim_role_name(storage->role), "bytes",
+                (json_int_t)storage->bytes, "producer", trace_json_op(t, storage->producer), "buffers", buffers),
       to);
   return PLIM_OK;
 }
@@ -215,7 +215,7 @@ static const char *state_name(plim_arena_block_state state) {
 
 static json_t *block_json(const traced *t, const plim_decision_block *p) {
   json_t *o = json_pack("{s:I, s:I, s:s, s:o}", "address", (json_int_t)p->offset, "bytes", (json_int_t)p->bytes,
-                        "state", state_name(p->state), "value", trace_json_storage(t, p->storage));
+                        "state", state_name(p->state), "tensor", trace_json_storage(t, p->storage));
   if (p->state == PLIM_ARENA_BLOCK_PINNED) (void)json_object_set_new(o, "by", trace_json_op(t, p->by));
   if (p->state == PLIM_ARENA_BLOCK_TOO_LATE) (void)json_object_set_new(o, "by", trace_json_storage(t, p->by));
   if (p->state != PLIM_ARENA_BLOCK_EVICTABLE) return o;
@@ -238,7 +238,7 @@ static json_t *blocks_json(const traced *t, const plim_decision_reasons *why) {
 static json_t *window_json(const plim_decision_reasons *why, const plim_decision_window *w) {
   return json_pack("{s:i, s:i, s:I, s:I, s:I, s:f, s:f}", "begin", (int)w->begin, "end", (int)w->end, "address",
                    (json_int_t)why->block[w->begin].offset, "bytes", (json_int_t)w->bytes, "evicts_bytes",
-                   (json_int_t)w->evicted_bytes, "score", w->together, "score_of_pieces", w->score);
+                   (json_int_t)w->evicted_bytes, "score", w->together, "score_of_blocks", w->score);
 }
 
 static json_t *windows_json(const plim_decision_reasons *why) {
@@ -272,11 +272,11 @@ static plim_status add_decision(const traced *t, const plim_decision *c, int32_t
   const plim_decision_reasons *why;
   PLIM_TRY(plim_decision_log_explain(t->decisions, id, &why));
   json_t *o =
-      json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "op", trace_json_op(t, c->request.op), "value",
+      json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "op", trace_json_op(t, c->request.op), "tensor",
                 trace_json_storage(t, c->request.storage), "bytes", (json_int_t)c->request.bytes, "free_bytes",
                 (json_int_t)why->free_bytes, "largest_free_bytes", (json_int_t)why->largest_free_bytes, "evicted",
                 evicted_json(t, c), "windows", windows_json(why), "taken", block_or_null(why->taken), "runner_up",
-                block_or_null(why->runner_up), "pieces", blocks_json(t, why));
+                block_or_null(why->runner_up), "blocks", blocks_json(t, why));
   (void)json_array_append_new(list, o);
   return c->n_evicted == 0 ? add_way_out(t, why, o) : PLIM_OK;
 }
@@ -307,10 +307,10 @@ json_t *trace_json_tree(const traced *t, int32_t command) {
   }
   for (int32_t j = begin; j < root; j++) {
     sum_ns += traced_planned_ns(t, j);
-    (void)json_array_append_new(runs, json_pack("{s:i, s:s, s:i, s:I}", "step", (int)j, "op", traced_op_name(t, j),
+    (void)json_array_append_new(runs, json_pack("{s:i, s:s, s:i, s:I}", "command", (int)j, "op", traced_op_name(t, j),
                                                 "depth", (int)plim_decision_log_depth(t->decisions, j), "planned_ns",
                                                 (json_int_t)traced_planned_ns(t, j)));
   }
-  return json_pack("{s:i, s:s, s:I, s:o}", "step", (int)root, "op", traced_op_name(t, root), "planned_ns",
+  return json_pack("{s:i, s:s, s:I, s:o}", "command", (int)root, "op", traced_op_name(t, root), "planned_ns",
                    (json_int_t)sum_ns, "runs", runs);
 }

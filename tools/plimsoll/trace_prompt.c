@@ -239,8 +239,8 @@ static plim_status show_absences(prompt_state *p, const char *word) {
 }
 
 /* A name that is none is no reason to end. */
-static plim_status show_value(prompt_state *p, const char *word) {
-  plim_status status = trace_view_value(p->t, word, p->to);
+static plim_status show_tensor(prompt_state *p, const char *word) {
+  plim_status status = trace_view_tensor(p->t, word, p->to);
   if (status != PLIM_EUSAGE) return status;
   fprintf(p->to, "%s\n", plim_context_error(p->t->ctx));
   return PLIM_OK;
@@ -269,8 +269,8 @@ static const struct {
     {"y", "", "why: the room that was made for this command, and what is recomputed for whom", show_reasons},
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
-    {"v", " VALUE", "the history of a value", show_value},
-    {"/", " VALUE", "the same", show_value},
+    {"v", " TENSOR", "the history of a tensor", show_tensor},
+    {"/", " TENSOR", "the same", show_tensor},
     {"w", " P M", "what if policy P had memory M from here on, as in w dtr 80%", what_if},
     {"s", "", "summary", show_summary},
     {"h", "", "this list", help},

@@ -51,7 +51,7 @@ static void print_window(const traced *t, const plim_decision_reasons *why, int3
   fprintf(to, "  %s: addresses %lld to %lld, %s, evicts %s\n", title[i], (long long)begin, (long long)begin + w->bytes,
           plim_size_print(w->bytes, bytes), plim_size_print(w->evicted_bytes, evicted));
   fprintf(to, "    score %.4g%s", w->together, w->together == w->score ? "" : " as a whole");
-  if (w->together != w->score) fprintf(to, ", %.4g piece by piece", w->score);
+  if (w->together != w->score) fprintf(to, ", %.4g block by block", w->score);
   fprintf(to, "\n");
   for (int32_t k = w->begin; k < w->end; k++) held += why->block[k].state == PLIM_ARENA_BLOCK_EVICTABLE;
   for (int32_t k = w->begin; k < w->end && shown < BLOCKS; k++) {
@@ -122,7 +122,7 @@ static void print_request(const traced *t, const plim_decision *c, const plim_de
   fprintf(to, "%s needs room for %s, %s\n", traced_op(t, c->request.op),
           c->request.storage >= 0 ? storage_name(t, c->request.storage) : "its workspace",
           plim_size_print(c->request.bytes, bytes));
-  fprintf(to, "  free are %s, at most %s in one piece\n", plim_size_print(why->free_bytes, all),
+  fprintf(to, "  free are %s, at most %s in one block\n", plim_size_print(why->free_bytes, all),
           plim_size_print(why->largest_free_bytes, largest));
 }
 

@@ -37,7 +37,7 @@ static plim_status fill_pane(screen *s, screen_view view) {
     case SCREEN_ABSENT:
       return trace_view_absences(s->t, s->command, s->pane.to);
     case SCREEN_VALUE:
-      return trace_view_value(s->t, plim_inspect_name(s->t->inspect, s->storage), s->pane.to);
+      return trace_view_tensor(s->t, plim_inspect_name(s->t->inspect, s->storage), s->pane.to);
     case SCREEN_HELP:
       return print_help(s);
     case SCREEN_TEXT:
@@ -153,14 +153,14 @@ static plim_status show_history(screen *s, int32_t storage) {
   return fill_pane(s, SCREEN_VALUE);
 }
 
-static plim_status ask_value(screen *s) {
+static plim_status ask_tensor(screen *s) {
   char answer[ANSWER];
-  ask(s, "value:", answer);
+  ask(s, "tensor:", answer);
   int32_t value = plim_graph_find_value(s->t->graph, answer);
   if (!*answer) return PLIM_OK;
   if (value >= 0) return show_history(s, s->t->graph->value[value].storage);
   PLIM_TRY(fill_pane(s, SCREEN_TEXT));
-  PLIM_TRY(say_usage(s, trace_view_value(s->t, answer, s->pane.to)));
+  PLIM_TRY(say_usage(s, trace_view_tensor(s->t, answer, s->pane.to)));
   return fill_pane(s, SCREEN_WHY);
 }
 
@@ -298,10 +298,10 @@ static const struct {
     {KEY_PPAGE, "PgUp", "a page up", page_up},
     {KEY_NPAGE, "PgDn", "a page down", page_down},
     {'\t', "Tab", "from the list to the text and back", change_pane},
-    {'\n', "Enter", "history of the value at the cursor", open_selected},
+    {'\n', "Enter", "history of the tensor at the cursor", open_selected},
     {KEY_ENTER, NULL, NULL, open_selected},
-    {'/', "/", "history of a value by its name", ask_value},
-    {'v', "v", "the same", ask_value},
+    {'/', "/", "history of a tensor by its name", ask_tensor},
+    {'v', "v", "the same", ask_tensor},
     {'l', "l", "the list of what is resident", list},
     {'s', "s", "summary of the run", summary},
     {'w', "w", "what if another policy or budget came from here on", ask_what_if},

@@ -1,4 +1,4 @@
-/* What the trace commands read of a run: names, times, decisions, values. */
+/* What the trace commands read of a run: names, times, decisions, tensors. */
 #include "tools/plimsoll/trace_session.h"
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ const char *traced_end_title(const traced *t) {
 /* ---- asking further ---- */
 
 /* The nearest name: the longest common beginning, then the shortest name. NULL: less than half of it is common. */
-static const char *nearest_value(const traced *t, const char *name) {
+static const char *nearest_tensor(const traced *t, const char *name) {
   const char *nearest = NULL;
   size_t best = 0;
   for (int32_t v = 0; v < t->graph->n_values; v++) {
@@ -103,14 +103,14 @@ static void list_matches(const traced *t, const char *part, char *text) {
   if (n > shown && used < NAMES_TEXT) (void)snprintf(text + used, NAMES_TEXT - used, ", ...");
 }
 
-plim_status traced_find_value(const traced *t, const char *name, int32_t *value) {
+plim_status traced_find_tensor(const traced *t, const char *name, int32_t *value) {
   char matches[NAMES_TEXT];
   *value = plim_graph_find_value(t->graph, name);
   if (*value >= 0) return PLIM_OK;
-  const char *near = nearest_value(t, name);
-  if (near) return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"; did you mean \"%s\"?", name, near);
+  const char *near = nearest_tensor(t, name);
+  if (near) return plim_fail(t->ctx, PLIM_EUSAGE, "no tensor is called \"%s\"; did you mean \"%s\"?", name, near);
   list_matches(t, name, matches);
-  return plim_fail(t->ctx, PLIM_EUSAGE, "no value is called \"%s\"%s", name, matches);
+  return plim_fail(t->ctx, PLIM_EUSAGE, "no tensor is called \"%s\"%s", name, matches);
 }
 
 const plim_decision *traced_eviction(const traced *t, int32_t storage, const plim_absence *a) {

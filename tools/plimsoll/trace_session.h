@@ -34,8 +34,8 @@ plim_online_end traced_end(const traced *t);
 int traced_fails_at(const traced *t, int32_t command);
 const char *traced_end_title(const traced *t);
 
-/* PLIM_EUSAGE, with the nearest name, when no value has that name. */
-plim_status traced_find_value(const traced *t, const char *name, int32_t *value);
+/* PLIM_EUSAGE, with the nearest name, when no tensor has that name. */
+plim_status traced_find_tensor(const traced *t, const char *name, int32_t *value);
 
 /* The decision that evicted a storage which is absent; NULL: none, it was dropped or written over. */
 const plim_decision *traced_eviction(const traced *t, int32_t storage, const plim_absence *absence);

@@ -1,4 +1,4 @@
-/* Text views of a run: the whole of it, its commands, values, addresses. */
+/* Text views of a run: the whole of it, its commands, tensors, addresses. */
 #include "tools/plimsoll/trace_views.h"
 
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void print_persistent(const traced *t, const plim_resident *row, int32_t 
     bytes += t->plan->buffer[row[i].buffer].bytes;
     count++;
   }
-  if (count > 0) fprintf(to, "%12s  %10s  %d persistent values\n", "", size_text(bytes, size), (int)count);
+  if (count > 0) fprintf(to, "%12s  %10s  %d persistent tensors\n", "", size_text(bytes, size), (int)count);
 }
 
 plim_status trace_view_residents(const traced *t, int32_t command, FILE *to) {
@@ -135,7 +135,7 @@ plim_status trace_view_residents(const traced *t, int32_t command, FILE *to) {
   plim_resident *row = NULL;
   int32_t n;
   PLIM_TRY(residents_of(t, command, &row, &n));
-  fprintf(to, "%12s  %10s  %-28s  %s\n", "address", "bytes", "value", "next use");
+  fprintf(to, "%12s  %10s  %-28s  %s\n", "address", "bytes", "tensor", "next use");
   print_persistent(t, row, n, to);
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[row[i].buffer];
@@ -244,7 +244,7 @@ plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to) {
   return PLIM_OK;
 }
 
-/* ---- a value ---- */
+/* ---- a tensor ---- */
 
 static void print_uses(const traced *t, int32_t storage, const plim_plan_buffer *buffer, FILE *to) {
   int32_t shown = 0;
@@ -256,10 +256,10 @@ static void print_uses(const traced *t, int32_t storage, const plim_plan_buffer 
   }
 }
 
-plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
+plim_status trace_view_tensor(const traced *t, const char *name, FILE *to) {
   char size[PLIM_SIZE_TEXT_BYTES], address[TRACED_ADDRESS_BYTES];
   int32_t value, n = 0;
-  PLIM_TRY(traced_find_value(t, name, &value));
+  PLIM_TRY(traced_find_tensor(t, name, &value));
   int32_t storage = t->graph->value[value].storage;
   const plim_storage *st = &t->graph->storage[storage];
   fprintf(to, "%s: %s, %s%s%s\n", name, plim_role_name(st->role), size_text(st->bytes, size),
@@ -328,7 +328,7 @@ static void add_end(const traced *t, figures *f) {
   figures_text(f, 0, "status", end == PLIM_ONLINE_OK ? NULL : "status", plim_online_end_name(end));
   if (end == PLIM_ONLINE_OK) return;
   figures_note(f, 0, " at command %d, %s", (int)last, traced_op_name(t, last));
-  figures_count(f, 0, "end_step", NULL, last);
+  figures_count(f, 0, "end_command", NULL, last);
   figures_text(f, 0, "end_op", NULL, traced_op_name(t, last));
   figures_text(f, 0, "error", NULL, plim_decision_log_failure(t->decisions));
 }
@@ -349,10 +349,10 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
-  figures_count(&f, 0, "plan_steps", "commands", plan->n_commands);
+  figures_count(&f, 0, "commands", "commands", plan->n_commands);
   figures_count(&f, 0, "repeats", NULL, repeats);
   figures_note(&f, 0, ", %d of them repeats", (int)repeats);
-  figures_count(&f, 0, "training_steps", "training steps", t->runs);
+  figures_count(&f, 0, "steps", "steps", t->runs);
   figures_real(&f, 0, "planned_ms", "planned", "%.3f ms", (double)plan->time_ns / 1e6);
   if (t->runs > 0) {
     figures_real(&f, 0, "measured_ms", "measured", "%.3f ms", (double)traced_measured_ns(t) / 1e6);

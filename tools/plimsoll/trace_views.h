@@ -1,4 +1,4 @@
-/* The answers about a trace: a command, a value, the whole, as text (trace_views.c, trace_reasons.c) and as JSON
+/* The answers about a trace: a command, a tensor, the whole, as text (trace_views.c, trace_reasons.c) and as JSON
  * objects (trace_json.c); beside another run (trace_compare.c); as a file for others (trace_export.c). */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
@@ -25,9 +25,9 @@ plim_status trace_view_absences(const traced *t, int32_t command, FILE *to);
 /* Why: the room that was made before a command and what is recomputed for whom; of a planned run what is absent. */
 plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to);
 
-/* The history of a value: its buffers, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
+/* The history of a tensor: its buffers, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
  * there is none of that name. */
-plim_status trace_view_value(const traced *t, const char *name, FILE *to);
+plim_status trace_view_tensor(const traced *t, const char *name, FILE *to);
 
 /* The run as a whole: bytes, times, the repeats that cost most. */
 plim_status trace_view_summary(const traced *t, int as_json, FILE *to);
@@ -45,8 +45,8 @@ void trace_tree(const traced *t, int32_t command, FILE *to);
 /* One command: times, bytes, what begins, ends and is evicted, residents, absences, decisions, and the tree. */
 plim_status trace_json_command(const traced *t, int32_t command, FILE *to);
 
-/* The history of a value. PLIM_EUSAGE, with the nearest name, when there is none of that name. */
-plim_status trace_json_value(const traced *t, const char *name, FILE *to);
+/* The history of a tensor. PLIM_EUSAGE, with the nearest name, when there is none of that name. */
+plim_status trace_json_tensor(const traced *t, const char *name, FILE *to);
 
 /* The decisions before a command, a list, and what was recomputed for whom; null: nothing. */
 plim_status trace_json_decisions(const traced *t, int32_t command, json_t **out);
