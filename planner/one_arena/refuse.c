@@ -10,7 +10,7 @@
 #include "planner/pack/solve.h"
 #include "runtime/base/size.h"
 
-enum { SHOWN = 4, OPERANDS_SHOWN = 8, WORDS = 1536 };
+enum { SHOWN = 4, OPERANDS_SHOWN = 3, WORDS = 1536 };
 
 /* Words are added as long as there is room. */
 typedef struct words {

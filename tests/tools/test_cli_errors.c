@@ -131,7 +131,7 @@ static const bad_input inputs[] = {
     {"train " SMALL "--arithmetic none.json", 3, "none.json"},
     {"compare " SMALL, 2, "compare requires --memory SIZE"},
     {"check none.json", 3, "none.json"},
-    {"check", 2, "PLAN is missing"},
+    {"check", 2, "PLAN is missing: plimsoll check PLAN"},
     {"check a b", 2, "one argument too many: b"},
 };
 
@@ -289,7 +289,7 @@ Test(cli_errors, refuses_with_the_buffers_that_cannot_lie_together_whatever_was_
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     (void)plim_test_program("%s " SMALL "--memory %lld", ways[i], budget);
     plim_test_expect(4, " cannot lie together within the budget, at op '");
-    plim_test_expect(4, "; into ");
+    plim_test_expect(4, "; give more bytes");
   }
 }
 

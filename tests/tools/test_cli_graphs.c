@@ -66,13 +66,13 @@ Test(cli_graphs, sequence_has_the_files_ids_and_standard_output_nothing_else) {
 
 Test(cli_graphs, second_plan_is_kept_from_the_first_unless_the_cache_is_off) {
   json_t *o = plan("--memory 6");
-  cr_assert(json_is_false(json_object_get(o, "from_curve")));
+  cr_assert(json_is_false(json_object_get(o, "from_front")));
   json_decref(o);
   o = plan("--memory 6");
-  cr_assert(json_is_true(json_object_get(o, "from_curve")));
+  cr_assert(json_is_true(json_object_get(o, "from_front")));
   json_decref(o);
   o = plan("--memory 6 --no-cache");
-  cr_assert(json_is_false(json_object_get(o, "from_curve")));
+  cr_assert(json_is_false(json_object_get(o, "from_front")));
   json_decref(o);
 }
 
@@ -119,7 +119,7 @@ Test(cli_graphs, curve_of_a_model_agrees_with_single_plans) {
       "$PLIMSOLL plan $m --memory $(sed -n 3p m.csv | cut -d, -f1) --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
-  cr_assert(json_is_true(json_object_get(o, "from_curve")));
+  cr_assert(json_is_true(json_object_get(o, "from_front")));
   double overhead = json_number_value(json_object_get(o, "overhead_percent"));
   double bound = json_number_value(json_object_get(o, "bound_percent"));
   json_decref(o);
@@ -266,7 +266,7 @@ static const struct {
   const char *words;
 } inputs[] = {
     {"import xn net.json -o o.json", 2, "graphs are not imported from \"xn\"; did you mean \"nx\"?"},
-    {"import nx", 2, "FILE is missing"},
+    {"import nx", 2, "FILE is missing: plimsoll import FORMAT FILE"},
     {"import nx net.json", 2, "import requires -o FILE"},
     {"import nx none.json -o o.json", 3, "none.json"},
     {"import nx g.json -o o.json", 3, "nodes: is missing"},

@@ -118,6 +118,7 @@ Test(cli_pages, the_picture_of_a_plan_that_pages_has_its_queues_and_spaces) {
 Test(cli_pages, optimizer_state_lives_in_a_file_and_weights_are_those_of_keep_all) {
   const program_run *run = plim_test_program("verify " HOMED "--steps 3");
   expect_output(run, "weights identical    yes");
+  expect_output(run, ", then paging");
   run = plim_test_program("train " HOMED "--steps 12 --trace t.jsonl");
   expect_output(run, "cpu>disk 6 copies of "); /* six storages, out and in */
   expect_output(run, "disk>cpu 6 copies of ");
@@ -202,7 +203,7 @@ Test(cli_pages, a_refusal_names_a_budget_that_has_a_plan_and_the_largest_batch) 
   const char *at = strstr(run->error, words), *bytes = at ? strchr(at, '(') : NULL;
   cr_assert_not_null(bytes, "%s", run->error);
   cr_expect_not_null(strstr(run->error, " beside 1.0 GiB of host "), "%s", run->error);
-  cr_expect_not_null(strstr(run->error, "the largest batch found to fit is "), "%s", run->error);
+  cr_expect_not_null(strstr(run->error, "; give more bytes, or a batch of at most "), "%s", run->error);
   (void)plim_test_program("plan " BLOCK "--memory cpu=%lld,host=1GiB", strtoll(bytes + 1, NULL, 10));
   plim_test_expect(0, "");
 }

@@ -86,7 +86,7 @@ Test(cli_trace_online, a_graph_is_simulated_up_to_where_memory_ends_with_the_byt
   plim_test_expect(0, "");
   expect_words("OUT OF MEMORY");
   expect_words(" more at the end of the arena would be room here");
-  expect_words("from the start this policy finds a way in ");
+  expect_words("from the start this policy fits into ");
   last_run =
       plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 40%% --find stem.conv.weight.grad");
   plim_test_expect(0, "");

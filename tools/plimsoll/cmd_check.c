@@ -9,13 +9,14 @@
 #include "tools/plimsoll/run_train.h"
 
 static void print_table(const session *s, const plim_graph *graph, const plim_plan *plan, double seconds) {
+  char by[HUMAN_BYTES];
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", graph->name);
   if (graph->batch > 0) figures_note(&f, 0, ", batch %d", graph->batch);
   figures_note(&f, 0, ", %d ops", graph->n_ops);
   figures_count(&f, 0, "commands", "plan", plan->n_commands);
-  figures_note(&f, 0, " commands, %d buffers, by %s", plan->n_buffers, plan->planner);
+  figures_note(&f, 0, " commands, %d buffers, by %s", plan->n_buffers, human_planner(plan->planner, by));
   if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) {
     figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);

@@ -129,7 +129,7 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_count(&f, 0, "time", "duration", plan->time_ns);
   figures_count(&f, 0, "commands", "plan", plan->n_commands);
   figures_note(&f, 0, " commands, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
-  figures_flag(&f, 0, "from_curve", NULL, g->made.from_front);
+  figures_flag(&f, 0, "from_front", NULL, g->made.from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);
   effort_figures(&f, 0, g->s->o);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);

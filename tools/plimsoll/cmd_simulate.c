@@ -88,11 +88,11 @@ static plim_status explain(session *s, const plim_simulation *sim, const plim_si
   if (of_plans || r->budget_bytes < floor.bound_bytes) {
     return refusal_explain_graph(s, sim->graph, sim->profile, &wanted, NULL);
   }
-  return plim_fail(s->ctx, PLIM_ENOFIT, "%s finds no way within %s (%lld bytes) after %lld evictions", r->by, budget,
+  return plim_fail(s->ctx, PLIM_ENOFIT, "%s does not fit into %s (%lld bytes), after %lld evictions", r->by, budget,
                    (long long)r->budget_bytes, (long long)r->evictions);
 }
 
-/* The sentence, and where the policy does find a way. */
+/* The sentence, and into how much the policy does fit. */
 static plim_status refuse(session *s, const plim_simulation *sim, const plim_policy *policy, const plim_simulated *r) {
   plim_status status = explain(s, sim, r);
   char sentence[PLIM_ERROR_BYTES];
@@ -174,9 +174,8 @@ const command command_simulate = {
         "STATUS\n"
         "  ok; oom: nothing is left to evict; thrash: recomputing takes longer than\n"
         "  --max-recompute times the step. The last two end with exit status 4, and a\n"
-        "  sentence that names the smallest budget found, by halving, in which the\n"
-        "  policy ends: no policy is monotone, so smaller ones may do and larger ones\n"
-        "  fail.\n\n"
+        "  sentence that names the smallest budget found, by halving, into which the\n"
+        "  policy fits. Smaller ones may do, too, and some larger ones may not.\n\n"
         "FILES\n"
         "  With -o plan.json the graph is written to plan.graph.json beside it.\n",
     .run = run_simulate,

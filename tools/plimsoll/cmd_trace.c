@@ -89,9 +89,13 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
   int64_t at = o->at;
   (void)other;
   if (o->memory_at.count > 0) PLIM_TRY(read_memory_at(s, &at, &memory));
-  if (at < 0 || at >= t->plan->n_commands) {
+  if (at < 0) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if requires --at N, 0 to %d, or --memory-at N=SIZE",
                      (int)t->plan->n_commands - 1);
+  }
+  if (at >= t->plan->n_commands) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "command %lld is not there: the commands of this plan are 0 to %d",
+                     (long long)at, (int)t->plan->n_commands - 1);
   }
   return trace_what_if(t, (int32_t)at, o->policy, memory, o->json, stdout);
 }

@@ -164,6 +164,21 @@ const char *human_items(int64_t count, const char *noun, char *text) {
   return text;
 }
 
+const char *human_planner(const char *planner, char *text) {
+  static const struct {
+    const char *end, *joint, *after;
+  } rows[] = {{", paged", "search of runs and copies together", "paging"},
+              {", placed", "search of runs, copies and devices together", "placement on devices"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *end = strstr(planner, rows[i].end);
+    if (!end) continue;
+    if (strncmp(planner, "joint,", 6) == 0) return rows[i].joint;
+    (void)snprintf(text, HUMAN_BYTES, "%.*s, then %s", (int)(end - planner), planner, rows[i].after);
+    return text;
+  }
+  return planner;
+}
+
 const char *human_seconds(double seconds, char *text) {
   int64_t s = seconds < 0 ? 0 : (int64_t)(seconds + 0.5);
   if (s >= 3600) {

@@ -63,8 +63,10 @@ enum { HUMAN_BYTES = 64 };
 const char *human_count(int64_t count, char *text);                   /* "60,000" */
 const char *human_bytes(int64_t bytes, char *text);                   /* "64.0 MiB (67108864 bytes)", "512 B" */
 const char *human_items(int64_t count, const char *noun, char *text); /* "1 step", "12,000 steps" */
-const char *human_seconds(double seconds, char *text);                /* "4:05", "1:02:03" */
-const char *human_time(int64_t ns, char *text);                       /* "12 ns", "345.531 us", "2.5 ms", "90 s" */
+/* Who made a plan: "search, then paging" of the planner "search, paged"; returns text, or a static string. */
+const char *human_planner(const char *planner, char *text);
+const char *human_seconds(double seconds, char *text); /* "4:05", "1:02:03" */
+const char *human_time(int64_t ns, char *text);        /* "12 ns", "345.531 us", "2.5 ms", "90 s" */
 
 /* The largest of ns, us, ms and s that is no longer than the time. *unit_ns out: its length. */
 const char *human_time_unit(int64_t ns, double *unit_ns);

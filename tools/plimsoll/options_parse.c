@@ -406,8 +406,9 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .weight_decay = -1};
   take_all(&p);
   if (!options_given(o, "data")) o->data = plim_preparation_usual_data(o->model);
-  if (c->file && !o->file) refuse(&p, "%s is missing", c->file);
-  if (c->second && c->second[0] != '[' && !o->second) refuse(&p, "%s is missing", c->second);
+  const char *second = c->second ? c->second : "", *gap = c->second ? " " : "";
+  const char *missing = c->file && !o->file ? c->file : *second && *second != '[' && !o->second ? second : NULL;
+  if (missing) refuse(&p, "%s is missing: plimsoll %s %s%s%s", missing, c->name, c->file, gap, second);
   take_streams(&p);
   take_spaces(&p);
 }

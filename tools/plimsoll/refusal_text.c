@@ -116,7 +116,6 @@ static plim_status explain_paged(session *s, const char *what, const plim_plan_f
 
 plim_status refusal_explain(session *s) {
   char what[BATCH_WORDS + NUMERICS_WORDS], end[BATCH_WORDS + NUMERICS_WORDS], others[NUMERICS_WORDS];
-  char budget[PLIM_SIZE_TEXT_BYTES];
   int64_t budget_bytes = s->planning.budget_bytes;
   plim_plan_floor floor;
   int fixed = s->planning.numerics != PLIM_NUMERICS_AUTO;
@@ -127,11 +126,10 @@ plim_status refusal_explain(session *s) {
   PLIM_TRY(largest_batch(s, floor.smallest_bytes, &largest));
   s->refusal.largest_batch = largest;
   (void)snprintf(what, sizeof what, "%s with batch %d%s", s->o->model, (int)s->o->batch, numerics_fixed_by(s));
-  (void)plim_size_print(budget_bytes, budget);
   if (largest > 0) {
-    (void)snprintf(end, sizeof end, "%s; into %s the largest batch found to fit is %d", others, budget, (int)largest);
+    (void)snprintf(end, sizeof end, "%s; give more bytes, or a batch of at most %d", others, (int)largest);
   } else {
-    (void)snprintf(end, sizeof end, "%s; into %s no batch was found to fit", others, budget);
+    (void)snprintf(end, sizeof end, "%s; give more bytes: no batch was found to fit", others);
   }
   return s->planning.paging ? explain_paged(s, what, &floor, end)
                             : explain(s, what, budget_bytes, s->program->graph[step], &floor, end);
@@ -173,13 +171,13 @@ plim_status refusal_add_policy(session *s) {
   int64_t bytes = s->refusal.online_bytes;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
   if (bytes < 0) {
-    return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s finds none in twice the bytes that keep everything either",
-                     sentence, s->o->online);
+    return plim_fail(s->ctx, PLIM_ENOFIT, "%s; --online %s does not fit into twice the keep-all bytes either", sentence,
+                     s->o->online);
   }
   return plim_fail(
       s->ctx, PLIM_ENOFIT,
-      "%s; --online %s finds a way in %s (--memory %lld), the smallest budget found by halving: no policy is "
-      "monotone, so smaller ones may do and larger ones fail",
+      "%s; --online %s fits into %s (--memory %lld), the smallest budget found by halving; smaller ones may do, "
+      "too, and some larger ones may not",
       sentence, s->o->online, plim_size_print(bytes, size), (long long)bytes);
 }
 
@@ -209,12 +207,12 @@ static plim_status fail_policy(session *s, int64_t budget_bytes, const plim_plan
   r->smallest_bytes = floor->smallest_bytes;
   r->bound_bytes = floor->bound_bytes;
   r->largest_batch = -1; /* this batch fits with a plan */
-  return plim_fail(s->ctx, PLIM_ENOFIT, "--online %s finds no way within %s, where a plan does (without --online): %s",
+  return plim_fail(s->ctx, PLIM_ENOFIT, "--online %s does not fit into %s, where a plan does (without --online): %s",
                    s->o->online, plim_size_print(r->budget_bytes, budget), sentence);
 }
 
 /* The sentence of planned mode where no plan fits the budget either, else the policy's own, which the context holds;
- * and the bytes in which the policy finds a way. */
+ * and the bytes into which the policy fits. */
 static plim_status refuse_online(session *s) {
   const plim_program *p = s->program;
   const plim_online_plan_options wanted = online_plan_options(s);

@@ -14,7 +14,7 @@ typedef struct refusal {
   int64_t budget_bytes, smallest_bytes, bound_bytes;
   int32_t largest_batch;       /* found to fit; 0: not even one image does; -1: not looked for */
   int64_t smallest_auto_bytes; /* where the numerics were fixed: the smallest budget with any; else 0 */
-  int64_t online_bytes;        /* in which the online policy finds a way; 0: not asked for, -1: none was found */
+  int64_t online_bytes;        /* into which the online policy fits; 0: not asked for, -1: none was found */
 } refusal;
 
 /* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. The budget is
@@ -31,7 +31,7 @@ plim_status refusal_explain_preparation(struct session *s);
 /* The device had no room for a program's arena, as the context says: the same with what to do about it. */
 plim_status refusal_explain_room(const struct session *s, const plim_program *program);
 
-/* Add to the context's sentence where the policy of --online finds a way: s->refusal.online_bytes. PLIM_ENOFIT. */
+/* Add to the context's sentence into how much the policy of --online fits: s->refusal.online_bytes. PLIM_ENOFIT. */
 plim_status refusal_add_policy(struct session *s);
 
 /* The same as figures, for results that are printed all the same. */

@@ -190,6 +190,7 @@ static void add_numerics(figures *f, int column, const session *s, const plim_pl
 void run_figures_plan(figures *f, int column, const session *s, const plim_program *program) {
   const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
   double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
+  char by[HUMAN_BYTES];
   add_cap(f, column, s, plan);
   figures_bytes(f, column, "arena_bytes", "arena", plim_program_arena_bytes(program));
   figures_bytes(f, column, "peak_bytes", "peak, planned", plan->peak_bytes);
@@ -204,9 +205,10 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   figures_text(f, column, "class", NULL, plim_plan_class_name(plan->plan_class));
   figures_flag(f, column, "proved", NULL, plan->proved);
   figures_count(f, column, "commands", "plan", plan->n_commands);
-  figures_note(f, column, " commands for %d ops, by %s", program->graph[PLIM_PROGRAM_TRAIN]->n_ops, plan->planner);
+  figures_note(f, column, " commands for %d ops, by %s", program->graph[PLIM_PROGRAM_TRAIN]->n_ops,
+               human_planner(plan->planner, by));
   if (program == s->program && program->from_front) figures_note(f, column, ", kept from an earlier run");
-  figures_flag(f, column, "from_curve", NULL, program == s->program && program->from_front);
+  figures_flag(f, column, "from_front", NULL, program == s->program && program->from_front);
   figures_text(f, column, "planner", NULL, plan->planner);
   if (program == s->program) effort_figures(f, column, s->o);
   add_numerics(f, column, s, plan);

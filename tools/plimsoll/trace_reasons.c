@@ -141,9 +141,9 @@ static plim_status print_way_out(const traced *t, const plim_decision_reasons *w
   fprintf(to, "  %s more at the end of the arena would be room here\n", plim_size_print(why->extra_bytes, extra));
   PLIM_TRY(plim_decision_log_enough(t->decisions, 2 * budget + why->extra_bytes, &bytes));
   if (bytes < 0) {
-    fprintf(to, "  this policy finds no way in twice the memory either\n");
+    fprintf(to, "  this policy does not fit into twice the memory either\n");
   } else {
-    fprintf(to, "  from the start this policy finds a way in %s: %lld bytes more\n", plim_size_print(bytes, enough),
+    fprintf(to, "  from the start this policy fits into %s: %lld bytes more\n", plim_size_print(bytes, enough),
             (long long)(bytes - budget));
   }
   return PLIM_OK;

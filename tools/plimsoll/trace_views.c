@@ -337,12 +337,13 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   const plim_plan *plan = t->plan;
   int32_t repeats = 0;
   costly *row = NULL;
+  char by[HUMAN_BYTES];
   figures f;
   PLIM_TRY(count_repeats(t, &row));
   for (int32_t j = 0; j < plan->n_commands; j++) repeats += plim_inspect_is_repeat(t->inspect, j);
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", t->graph->name);
-  figures_note(&f, 0, ", %d ops; by %s", t->graph->n_ops, plan->planner);
+  figures_note(&f, 0, ", %d ops; by %s", t->graph->n_ops, human_planner(plan->planner, by));
   figures_count(&f, 0, "ops", NULL, t->graph->n_ops);
   figures_text(&f, 0, "by", NULL, plan->planner);
   add_end(t, &f);
