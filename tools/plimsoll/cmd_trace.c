@@ -10,10 +10,10 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/trace_prompt.h"
-#include "tools/plimsoll/trace_screen.h"
-#include "tools/plimsoll/trace_spaces.h"
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_screen.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 static plim_status summary(session *s, const traced *t, const traced *other) {
   (void)other;

@@ -8,7 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/program/paging_links.h"
-#include "tools/plimsoll/space_reason.h"
+#include "tools/plimsoll/trace/space_reason.h"
 
 /* Options that plans with copies do not have, and why. */
 typedef struct unfit {

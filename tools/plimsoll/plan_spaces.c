@@ -18,8 +18,8 @@
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
-#include "tools/plimsoll/space_reason.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 /* ==== why ==== */
 

@@ -11,7 +11,7 @@ plim_note(jemalloc ${PLIM_JEMALLOC} "${JEMALLOC_VERSION}" "The program uses the 
 # The stepper's screen needs ncurses; without it the stepper reads lines.
 pkg_check_modules(CURSES ncursesw)
 plim_wants(PLIM_CURSES CURSES_FOUND ncurses)
-file(GLOB cli_sources CONFIGURE_DEPENDS tools/plimsoll/*.c)
+file(GLOB cli_sources CONFIGURE_DEPENDS tools/plimsoll/*.c tools/plimsoll/trace/*.c)
 if(PLIM_CURSES)
   list(APPEND plim_have PLIM_HAVE_CURSES)
   list(APPEND plim_program_links ${CURSES_LINK_LIBRARIES})
@@ -24,7 +24,7 @@ plim_note(ncurses ${PLIM_CURSES} "${CURSES_VERSION}" "plimsoll trace step reads 
 list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/tools/plimsoll/main.c)
 set(trace_page ${PROJECT_BINARY_DIR}/generated/trace_page.h)
 set(embed ${PROJECT_SOURCE_DIR}/tools/cmake/embed.cmake)
-set(page ${PROJECT_SOURCE_DIR}/tools/plimsoll/trace_page.html)
+set(page ${PROJECT_SOURCE_DIR}/tools/plimsoll/trace/trace_page.html)
 add_custom_command(OUTPUT ${trace_page} DEPENDS ${page} ${embed} VERBATIM
   COMMAND ${CMAKE_COMMAND} -DFROM=${page} -DOUT=${trace_page} -DNAME=trace_page -P ${embed})
 add_library(plim_space_commands STATIC ${cli_sources} ${trace_page})

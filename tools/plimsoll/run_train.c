@@ -12,7 +12,7 @@
 #include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/pictures.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 enum { LINE = 120 };
 

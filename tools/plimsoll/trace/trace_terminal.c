@@ -1,6 +1,6 @@
 /* Asked before a screen is opened, because newterm leaks where it fails. In a file of its own: term.h defines common
  * words as macros. */
-#include "tools/plimsoll/trace_screen.h"
+#include "tools/plimsoll/trace/trace_screen.h"
 
 #include <curses.h>
 #include <term.h>

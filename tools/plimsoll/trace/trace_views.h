@@ -1,12 +1,12 @@
 /* The answers about a trace: a command, a tensor, the whole, as text (trace_views.c, trace_reasons.c) and as JSON
  * objects (trace_json.c); beside another run (trace_compare.c); as a file for others (trace_export.c). */
-#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
-#define PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_VIEWS_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_VIEWS_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-#include "tools/plimsoll/trace_session.h"
+#include "tools/plimsoll/trace/trace_session.h"
 
 /* ---- as text ---- */
 

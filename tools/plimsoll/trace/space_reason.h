@@ -1,6 +1,6 @@
 /* Words for plans over spaces: what a command is, and why a storage was away from a space. */
-#ifndef PLIM_TOOLS_PLIMSOLL_SPACE_REASON_H
-#define PLIM_TOOLS_PLIMSOLL_SPACE_REASON_H
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_SPACE_REASON_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_SPACE_REASON_H
 
 #include "runtime/inspect/space_inspect.h"
 

@@ -1,6 +1,6 @@
 /* plimsoll trace on a plan over spaces: the same actions, or a sentence that says why not. */
-#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_SPACES_H
-#define PLIM_TOOLS_PLIMSOLL_TRACE_SPACES_H
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SPACES_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SPACES_H
 
 #include <stdio.h>
 

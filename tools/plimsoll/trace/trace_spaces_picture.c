@@ -7,8 +7,8 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/pictures.h"
-#include "tools/plimsoll/space_reason.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 enum { WIDTH = 1000, LEFT = 150, RIGHT = 24, TOP = 62, ROW = 26, BAR = 18, LETTER = 7, QUEUE_NAME = 15 };
 enum { THIN_ROW = 16, THIN_BAR = 8, LINK = 60, CHART = 90 };

@@ -4,8 +4,8 @@
 
 #include "runtime/base/integers.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/space_reason.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 enum { MOST_STORAGES = 12, BAR = 24, LEFT_OUT = 3 };
 

@@ -1,6 +1,6 @@
 /* The plan is read with its graph and checked; then a table of actions. By hand: a screen where there is a terminal,
  * else lines. */
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* Text that lines and screen share. */
-#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_PANES_H
-#define PLIM_TOOLS_PLIMSOLL_TRACE_PANES_H
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_PANES_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_PANES_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "runtime/base/context.h"
-#include "tools/plimsoll/trace_session.h"
+#include "tools/plimsoll/trace/trace_session.h"
 
 /* ==== the strip ==== */
 

@@ -1,5 +1,5 @@
 /* Facts of the plan as sentences. */
-#include "tools/plimsoll/space_reason.h"
+#include "tools/plimsoll/trace/space_reason.h"
 
 #include <stdarg.h>
 #include <stdio.h>

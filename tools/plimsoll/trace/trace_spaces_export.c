@@ -5,8 +5,8 @@
 #include "runtime/base/file.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/pictures.h"
-#include "tools/plimsoll/space_reason.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 enum { MOST_REASONS = 200, MEASURED = 1, PLANNED = 2 /* processes of the events */ };
 

@@ -1,10 +1,10 @@
 /* Stepping by lines, and where one can go. */
-#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_PROMPT_H
-#define PLIM_TOOLS_PLIMSOLL_TRACE_PROMPT_H
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_PROMPT_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_PROMPT_H
 
 #include <stdio.h>
 
-#include "tools/plimsoll/trace_session.h"
+#include "tools/plimsoll/trace/trace_session.h"
 
 /* ==== where to go ==== */
 

@@ -1,6 +1,6 @@
 /* From top to bottom: title, the command, the arena as a strip with the windows of the last decision, panes or the map,
  * a line for answers, the keys. */
-#include "tools/plimsoll/trace_screen.h"
+#include "tools/plimsoll/trace/trace_screen.h"
 
 #include <ctype.h>
 #include <curses.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/trace_panes.h"
+#include "tools/plimsoll/trace/trace_panes.h"
 
 enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANES, ROW_BODY };
 enum {

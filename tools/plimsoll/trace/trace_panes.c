@@ -1,5 +1,5 @@
 /* Text that lines and screen share: the arena as a strip, the map of addresses over commands, panes that scroll. */
-#include "tools/plimsoll/trace_panes.h"
+#include "tools/plimsoll/trace/trace_panes.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* Stepping by lines: where one can go, and a table of the lines. */
-#include "tools/plimsoll/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_prompt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/plimsoll/process.h"
-#include "tools/plimsoll/trace_panes.h"
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_panes.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 /* ==== where to go ==== */
 

@@ -1,8 +1,8 @@
 /* The same facts as objects: docs/formats.md, plans over spaces. */
 #include <jansson.h>
 
-#include "tools/plimsoll/space_reason.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 static json_t *number_or_null(int32_t id) {
   return id >= 0 ? json_integer(id) : json_null();

@@ -1,5 +1,5 @@
 /* Answers as objects: commands, tensors, decisions, trees of what is recomputed. */
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 #include "runtime/base/size.h"
 

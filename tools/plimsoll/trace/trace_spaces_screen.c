@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/trace_panes.h"
-#include "tools/plimsoll/trace_screen.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/trace_panes.h"
+#include "tools/plimsoll/trace/trace_screen.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 enum { INTERRUPT = 3 /* Ctrl-C */, ESCAPE = 27, WAIT_MS = 200, ANSWER = 80 };
 

@@ -1,7 +1,7 @@
 /* What plimsoll trace looks at: a plan with its graph, indexed; the times that were measured, if there are any; and the
  * decision log of an online run. */
-#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_SESSION_H
-#define PLIM_TOOLS_PLIMSOLL_TRACE_SESSION_H
+#ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SESSION_H
+#define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SESSION_H
 
 #include "runtime/inspect/decision_log.h"
 #include "runtime/online/ideal.h"

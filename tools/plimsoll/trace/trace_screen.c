@@ -1,5 +1,5 @@
 /* A loop over keys; each row of the table does something to the state, and everything is drawn anew. */
-#include "tools/plimsoll/trace_screen.h"
+#include "tools/plimsoll/trace/trace_screen.h"
 
 #include <curses.h>
 #include <poll.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/trace_panes.h"
-#include "tools/plimsoll/trace_prompt.h"
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_panes.h"
+#include "tools/plimsoll/trace/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 enum {
   ANSWER = 128,

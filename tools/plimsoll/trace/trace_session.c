@@ -1,5 +1,5 @@
 /* What the trace commands read of a run: names, times, decisions, tensors. */
-#include "tools/plimsoll/trace_session.h"
+#include "tools/plimsoll/trace/trace_session.h"
 
 #include <stdio.h>
 #include <string.h>

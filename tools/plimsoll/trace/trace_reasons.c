@@ -1,5 +1,5 @@
 /* Lines are at most 78 columns where names allow it, since panes cut them. */
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* A run for others to look at: events for trace viewers, and a page. */
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "tools/plimsoll/trace_panes.h"
-#include "tools/plimsoll/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_panes.h"
+#include "tools/plimsoll/trace/trace_prompt.h"
 #include "trace_page.h"
 
 /* ==== events ==== */

@@ -1,12 +1,12 @@
 /* Text views of a run: the whole of it, its commands, tensors, addresses. */
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 #include <stdlib.h>
 
 #include "runtime/base/integers.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/trace_panes.h"
+#include "tools/plimsoll/trace/trace_panes.h"
 
 /* ==== views ==== */
 

@@ -6,8 +6,8 @@
 #include "runtime/base/integers.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/space_reason.h"
-#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 static const char *time_words(const traced_spaces *t, int64_t time, char *text) {
   return space_time_words(t->graph, t->plan, time, text);

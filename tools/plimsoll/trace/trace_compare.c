@@ -1,13 +1,13 @@
 /* A run beside another: a trace with a second one, or with what would have come of it. */
-#include "tools/plimsoll/trace_views.h"
+#include "tools/plimsoll/trace/trace_views.h"
 
 #include <jansson.h>
 #include <string.h>
 
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/trace_panes.h"
-#include "tools/plimsoll/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_panes.h"
+#include "tools/plimsoll/trace/trace_prompt.h"
 
 /* ==== two runs ==== */
 
