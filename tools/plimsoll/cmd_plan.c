@@ -5,7 +5,7 @@
 #include "planner/spaces/space_make.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/budget_curve.h"
+#include "tools/plimsoll/budget_front.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/option_rules.h"
@@ -147,9 +147,9 @@ static plim_status run_graph(graph_plan *g) {
   session_reserve(g->s);
   set_options(g);
   PLIM_TRY(measure_whole(g));
-  if (g->s->o->curve) {
+  if (g->s->o->front) {
     budget_request request = {g->graph, g->profile, &g->options, g->whole_bytes, NULL};
-    return budget_curve_run(g->s, &request);
+    return budget_front_run(g->s, &request);
   }
   PLIM_TRY(set_budget(g));
   int64_t begin = plim_now_ns();
@@ -179,19 +179,19 @@ static plim_status plan_graph(session *s) {
 /* ==== of a model ==== */
 
 /* A quarter of a time limit is for the smallest budget beside other spaces. */
-static plim_status curve(session *s) {
+static plim_status front(session *s) {
   enum { FLOOR_PARTS = 4 };
   plim_plan_options planning = s->planning;
   plim_plan_floor floor;
   int32_t step;
   budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],
                             &s->planning, s->prep.keep_all->arena_bytes, NULL};
-  if (!s->planning.paging) return budget_curve_run(s, &request);
+  if (!s->planning.paging) return budget_front_run(s, &request);
   planning.time_limit_ns = s->planning.time_limit_ns / FLOOR_PARTS;
   PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
   s->planning.time_limit_ns -= planning.time_limit_ns;
   request.floor = &floor;
-  return budget_curve_run(s, &request);
+  return budget_front_run(s, &request);
 }
 
 static plim_status plan(session *s) {
@@ -199,7 +199,7 @@ static plim_status plan(session *s) {
   PLIM_TRY(session_device(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
-  if (s->o->curve) return curve(s);
+  if (s->o->front) return front(s);
   int64_t begin = plim_now_ns();
   PLIM_TRY(session_plan(s));
   double seconds = (double)(plim_now_ns() - begin) / 1e9;

@@ -1,5 +1,5 @@
-/* A platform's file gives the powers of this machine by the names of its devices and spaces; times are those of the
- * profile and of the measured links. */
+/* Energy of a step: powers from --platform, joules that counters measured. A platform's file gives the powers of
+ * this machine by the names of its devices and spaces; times are those of the profile and of the measured links. */
 #include "tools/plimsoll/energy_options.h"
 
 #include <errno.h>

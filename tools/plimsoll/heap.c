@@ -1,4 +1,4 @@
-/* jemalloc. */
+/* The memory hook of the programs: jemalloc's functions where they are linked, else malloc. */
 #include "tools/plimsoll/heap.h"
 
 #include <stdio.h>

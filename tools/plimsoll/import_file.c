@@ -1,4 +1,4 @@
-/* The planner's library reads texts and knows no compression. */
+/* Reads a file that may be compressed. The planner's library reads texts alone: it knows no compression. */
 #include "tools/plimsoll/import_file.h"
 
 #include <string.h>

@@ -182,7 +182,7 @@ static const option_row rows[] = {
     {"front", NULL,
      "plan the whole range of budgets; over spaces, as with --memory host=1GiB, those of the first device's, up to its "
      "size in --memory; -o ends in .json, .csv or .svg",
-     COMMAND_PLAN, GROUP_MEMORY, 0, FLAG, AT(curve), 0, 0},
+     COMMAND_PLAN, GROUP_MEMORY, 0, FLAG, AT(front), 0, 0},
     {"sweep", "RANGE", "online: budgets FROM%:TO%:STEP%, as in 9%:16%:0.2%, and where more memory is worse",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(sweep), 0, 0},
     {"budgets", "SIZES",

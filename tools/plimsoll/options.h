@@ -52,7 +52,7 @@ typedef struct options {
       retime, trial;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
-  int plain, explain, no_augment, model_costs, roofline_peaks, no_cache, no_graph, curve, print_sequence, json,
+  int plain, explain, no_augment, model_costs, roofline_peaks, no_cache, no_graph, front, print_sequence, json,
       no_progress, quiet;
   unsigned command; /* COMMAND_... */
   int n_given;

@@ -1,5 +1,5 @@
-/* From words to options, in the manner of GNU getopt_long: long names may be cut to what is unique, options may follow
- * arguments, "--" ends them. Allocates nothing: there is no failure but a wrong word. */
+/* Parses a command line. From words to options, in the manner of GNU getopt_long: long names may be cut to what is
+ * unique, options may follow arguments, "--" ends them. Allocates nothing: there is no failure but a wrong word. */
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -372,7 +372,7 @@ static void take_spaces(parsing *p) {
     if (o->device_memory[i]) continue;
     refuse(p, "--memory %s: cpu:%d is missing: devices have the numbers 0 to %d", given, i + 1, o->n_devices);
   }
-  if (!o->memory && !o->curve) refuse(p, "--memory %s: the arena needs a size too, as in cpu=48MiB", given);
+  if (!o->memory && !o->front) refuse(p, "--memory %s: the arena needs a size too, as in cpu=48MiB", given);
 }
 
 void options_parse(const command *c, int argc, char **argv, options *o) {

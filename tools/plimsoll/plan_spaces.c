@@ -15,7 +15,7 @@
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/budget_curve.h"
+#include "tools/plimsoll/budget_front.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/trace/space_reason.h"
@@ -398,7 +398,7 @@ static plim_status run(space_work *w) {
   PLIM_TRY(load_platform(w));
   PLIM_TRY(set_options(w));
   interrupt_at_once(0); /* the best plan so far is kept */
-  if (w->s->o->curve) return space_curve_run(w->s, w->graph, w->platform, &w->options);
+  if (w->s->o->front) return space_front_run(w->s, w->graph, w->platform, &w->options);
   plim_status made = plim_space_plan_make(w->s->ctx, w->graph, w->platform, &w->options, &w->outcome, &w->plan);
   PLIM_TRY(advise(w, made));
   progress_clear(&w->s->bar);

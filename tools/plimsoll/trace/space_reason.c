@@ -1,4 +1,4 @@
-/* Facts of the plan as sentences. */
+/* Why a plan over spaces pages or recomputes a storage: facts of the plan as sentences. */
 #include "tools/plimsoll/trace/space_reason.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* From top to bottom: title, the command, the arena as a strip with the windows of the last decision, panes or the map,
- * a line for answers, the keys. */
+/* Draws the screen of trace step. From top to bottom: title, the command, the arena as a strip with the windows of
+ * the last decision, panes or the map, a line for answers, the keys. */
 #include "tools/plimsoll/trace/trace_screen.h"
 
 #include <ctype.h>

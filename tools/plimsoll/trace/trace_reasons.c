@@ -1,4 +1,5 @@
-/* Lines are at most 78 columns where names allow it, since panes cut them. */
+/* Why an online run evicted, as text: windows with the terms of their scores, and what kept the other blocks. Lines
+ * are at most 78 columns where names allow it, since panes cut them. */
 #include "tools/plimsoll/trace/trace_views.h"
 
 #include <string.h>

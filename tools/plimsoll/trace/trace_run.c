@@ -1,5 +1,5 @@
-/* A program's plan that pages is looked at as a plan over spaces. Of its trace one training step is shown, that of the
- * median length, so that its begins, ends and waits belong together. */
+/* Reads the trace of a run that pages. A program's plan that pages is looked at as a plan over spaces. Of its trace
+ * one training step is shown, that of the median length, so that its begins, ends and waits belong together. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* A loop over keys; each row of the table does something to the state, and everything is drawn anew. */
+/* The screen of trace step. A loop over keys; each row of the table does something to the state, and everything is
+ * drawn anew. */
 #include "tools/plimsoll/trace/trace_screen.h"
 
 #include <curses.h>

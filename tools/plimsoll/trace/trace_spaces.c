@@ -1,5 +1,5 @@
-/* The plan is read with its graph and checked; then a table of actions. By hand: a screen where there is a terminal,
- * else lines. */
+/* plimsoll trace of a plan over spaces. The plan is read with its graph and checked; then a table of actions. By
+ * hand: a screen where there is a terminal, else lines. */
 #include "tools/plimsoll/trace/trace_spaces.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A picture (.svg), a page (.html) with the picture, the transfers and the reasons, or events for Chrome's trace viewer
- * and Perfetto (.json). */
+/* plimsoll trace export of a plan over spaces. A picture (.svg), a page (.html) with the picture, the transfers and
+ * the reasons, or events for Chrome's trace viewer and Perfetto (.json). */
 #include <string.h>
 
 #include "runtime/base/file.h"

@@ -1,6 +1,6 @@
-/* Queues as rows over time, the rate of each link, and the bytes of each space below. A run that was measured has two
- * rows a queue: what was measured, and narrower what was planned. Where bars would be narrower than half a pixel, those
- * of one place are drawn as one. */
+/* The picture of a plan over spaces. Queues as rows over time, the rate of each link, and the bytes of each space
+ * below. A run that was measured has two rows a queue: what was measured, and narrower what was planned. Where bars
+ * would be narrower than half a pixel, those of one place are drawn as one. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The text of one command in rows of the terminal's width; a key leads to another command or moves the rows. */
+/* The screen of trace step for a plan over spaces. The text of one command in rows of the terminal's width; a key
+ * leads to another command or moves the rows. */
 #include <curses.h>
 #include <poll.h>
 #include <stdlib.h>

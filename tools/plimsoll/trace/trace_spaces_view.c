@@ -1,4 +1,5 @@
-/* Text views. Rows of queues and storages are cut to 79 columns; reasons are sentences of any length. */
+/* Text views of a plan over spaces: the whole, a command, a storage. Text views. Rows of queues and storages are cut
+ * to 79 columns; reasons are sentences of any length. */
 #include <stdlib.h>
 #include <string.h>
 

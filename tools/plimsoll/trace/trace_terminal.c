@@ -1,5 +1,5 @@
-/* Asked before a screen is opened, because newterm leaks where it fails. In a file of its own: term.h defines common
- * words as macros. */
+/* Is there a terminal that a screen can be opened on? Asked before a screen is opened, because newterm leaks where
+ * it fails. In a file of its own: term.h defines common words as macros. */
 #include "tools/plimsoll/trace/trace_screen.h"
 
 #include <curses.h>

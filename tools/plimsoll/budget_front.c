@@ -1,5 +1,5 @@
 /* plimsoll plan --front: plans for a range of budgets, of the arena or of one space, and the picture of the former. */
-#include "tools/plimsoll/budget_curve.h"
+#include "tools/plimsoll/budget_front.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@
 
 /* ==== what all fronts share ==== */
 
-typedef void curve_writer(plim_text *text, const void *curve);
+typedef void front_writer(plim_text *text, const void *front);
 
 enum { DEFAULT_POINTS = 41 };
 
 /* --points, or the default. */
-static int32_t curve_points(const options *o) {
+static int32_t front_points(const options *o) {
   return o->points > 0 ? (int32_t)o->points : DEFAULT_POINTS;
 }
 
@@ -29,11 +29,11 @@ static int ends_in(const char *path, const char *ending) {
   return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 
-/* Write the curve to --output, as CSV where its name ends in .csv, else as JSON; without --output print JSON. */
-static plim_status write_form(session *s, curve_writer *json, curve_writer *csv, const void *curve) {
+/* Write the front to --output, as CSV where its name ends in .csv, else as JSON; without --output print JSON. */
+static plim_status write_form(session *s, front_writer *json, front_writer *csv, const void *front) {
   const char *path = s->o->output;
   plim_text t = {.ctx = s->ctx};
-  (ends_in(path, ".csv") ? csv : json)(&t, curve);
+  (ends_in(path, ".csv") ? csv : json)(&t, front);
   plim_status status = t.status;
   if (status == PLIM_OK && path) status = plim_file_save(s->ctx, path, t.chars, t.length);
   if (status == PLIM_OK && !path) (void)fputs(t.chars, stdout);
@@ -175,16 +175,16 @@ static plim_status draw(plim_context *ctx, const picture *p, const char *path) {
 
 /* From the smallest budget with a plan to the one that costs nothing, or with other spaces to the arena's budget. */
 
-typedef struct budget_curve {
+typedef struct budget_front {
   const budget_request *request;
   plim_plan_span span; /* a plan is NULL where none was found */
-} budget_curve;
+} budget_front;
 
 static int64_t bytes_of(const plim_plan *plan) {
   return plan->packed ? plan->arena_bytes : plan->peak_bytes;
 }
 
-static double percent_of_whole(const budget_curve *c, int64_t bytes) {
+static double percent_of_whole(const budget_front *c, int64_t bytes) {
   return 100.0 * (double)bytes / (double)c->request->whole_bytes;
 }
 
@@ -197,13 +197,13 @@ static int places(const plim_plan *plan) {
 
 /* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on n
  * devices the n-th part of it. */
-static double bound_of(const budget_curve *c, const plim_plan *plan) {
+static double bound_of(const budget_front *c, const plim_plan *plan) {
   const plim_paging *paging = c->request->options->paging;
   if (!paging || places(plan)) return plim_plan_bound_percent(plan);
   return 100.0 / (paging->n_devices + 1) - 100;
 }
 
-static int is_proved(const budget_curve *c, const plim_plan *plan) {
+static int is_proved(const budget_front *c, const plim_plan *plan) {
   return c->request->options->paging ? plim_plan_overhead_percent(plan) <= bound_of(c, plan) : plan->proved;
 }
 
@@ -224,7 +224,7 @@ static void write_beside(plim_text *t, const plim_paging *paging) {
 }
 
 static void write_json(plim_text *t, const void *opaque) {
-  const budget_curve *c = opaque;
+  const budget_front *c = opaque;
   const char *comma = "";
   plim_text_add(t, "{\n  \"graph\": ");
   plim_text_quote(t, c->request->graph->name);
@@ -251,7 +251,7 @@ static void write_json(plim_text *t, const void *opaque) {
 }
 
 static void write_csv(plim_text *t, const void *opaque) {
-  const budget_curve *c = opaque;
+  const budget_front *c = opaque;
   plim_text_add(t, "budget_bytes,budget_percent,bytes,time_ns,overhead_percent,bound_percent,class,proved\n");
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *p = c->span.plan[i];
@@ -265,9 +265,9 @@ static void write_csv(plim_text *t, const void *opaque) {
 
 /* ---- planning ---- */
 
-static plim_status plan_points(session *s, budget_curve *c) {
+static plim_status plan_points(session *s, budget_front *c) {
   const budget_request *r = c->request;
-  c->span.n = curve_points(s->o);
+  c->span.n = front_points(s->o);
   PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof *c->span.budget, &c->span.budget));
   PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof(plim_plan *), &c->span.plan));
   c->span.high_bytes = r->whole_bytes;
@@ -280,7 +280,7 @@ static plim_status plan_points(session *s, budget_curve *c) {
   return plim_plan_range(s->ctx, r->graph, r->profile, r->options, &c->span);
 }
 
-static void print_summary(const session *s, const budget_curve *c, double seconds) {
+static void print_summary(const session *s, const budget_front *c, double seconds) {
   figures f;
   const plim_plan *first = NULL;
   int32_t found = 0, proved = 0;
@@ -307,7 +307,7 @@ static void print_summary(const session *s, const budget_curve *c, double second
   figures_end(&f);
 }
 
-static plim_status draw_budgets(session *s, const budget_curve *c) {
+static plim_status draw_budgets(session *s, const budget_front *c) {
   picture p = {.name = c->request->graph->name, .whole_bytes = c->request->whole_bytes};
   PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof *p.point, &p.point));
   for (int32_t i = 0; i < c->span.n; i++) {
@@ -321,8 +321,8 @@ static plim_status draw_budgets(session *s, const budget_curve *c) {
   return status;
 }
 
-plim_status budget_curve_run(session *s, const budget_request *request) {
-  budget_curve c = {.request = request};
+plim_status budget_front_run(session *s, const budget_request *request) {
+  budget_front c = {.request = request};
   int64_t begin = plim_now_ns();
   plim_status status;
   PLIM_CHECK(plan_points(s, &c));
@@ -410,11 +410,11 @@ static plim_status draw_space(session *s, const space_front *c) {
   return status;
 }
 
-plim_status space_curve_run(session *s, const plim_graph *graph, const plim_platform *platform,
+plim_status space_front_run(session *s, const plim_graph *graph, const plim_platform *platform,
                             const plim_space_options *wanted) {
   space_front c = {.graph = graph, .platform = platform, .space = platform->device[0].space};
   plim_status status;
-  c.n = curve_points(s->o);
+  c.n = front_points(s->o);
   PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
   PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
   set_budgets(&c, wanted->budget[c.space]);

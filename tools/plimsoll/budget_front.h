@@ -1,6 +1,6 @@
 /* plimsoll plan --front: plans for a range of budgets, as JSON, CSV or SVG. */
-#ifndef PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
-#define PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
+#ifndef PLIM_TOOLS_PLIMSOLL_BUDGET_FRONT_H
+#define PLIM_TOOLS_PLIMSOLL_BUDGET_FRONT_H
 
 #include "planner/spaces/space_make.h"
 #include "tools/plimsoll/session.h"
@@ -14,12 +14,12 @@ typedef struct budget_request {
 } budget_request;
 
 /* Plan, write o->output in the form that its ending asks for (or print JSON), print a summary. */
-plim_status budget_curve_run(session *s, const budget_request *request);
+plim_status budget_front_run(session *s, const budget_request *request);
 
 /* Plans over spaces, for budgets of the first device's space in even steps: from the bytes that the largest op needs to
  * keep-all bytes, or to the space's own budget where that is less. The other spaces have the budgets of `wanted`. Write
  * o->output, or print JSON. */
-plim_status space_curve_run(session *s, const plim_graph *graph, const plim_platform *platform,
+plim_status space_front_run(session *s, const plim_graph *graph, const plim_platform *platform,
                             const plim_space_options *wanted);
 
 #endif
