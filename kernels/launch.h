@@ -60,22 +60,50 @@ typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
  * line declares k_launch_NAME and registers it. Kinds of one elementwise kernel have none (kernels/call.h). */
 /* clang-format off */
 #define K_LAUNCHES(X) \
-  X(IMAGE, image, SEVERAL) X(BN_STATS, bn_stats, ONE) X(BN_APPLY, bn_apply, ONE) X(BN_RUNNING, bn_running, ONE) \
-  X(BN_BWD_REDUCE, bn_bwd_reduce, ONE) X(BN_BWD_APPLY, bn_bwd_apply, ONE) X(SOFTMAX_XENT, softmax_xent, ONE) \
-  X(SOFTMAX_XENT_BWD, softmax_xent_bwd, ONE) X(GLOBAL_AVG_POOL, global_avg_pool, ONE) \
-  X(GLOBAL_AVG_POOL_BWD, global_avg_pool_bwd, ONE) X(BIAS_BWD, bias_bwd, ONE) X(LINEAR, linear, ONE) \
-  X(LINEAR_BWD_DATA, linear_bwd_data, ONE) X(LINEAR_BWD_WEIGHTS, linear_bwd_weights, ONE) X(CONV2D, conv2d, SEVERAL) \
-  X(CONV2D_BWD_DATA, conv2d_bwd_data, SEVERAL) X(CONV2D_BWD_WEIGHTS, conv2d_bwd_weights, SEVERAL) \
-  X(MAX_POOL, max_pool, ONE) X(MAX_POOL_BWD, max_pool_bwd, ONE) X(AVG_POOL, avg_pool, ONE) \
-  X(AVG_POOL_BWD, avg_pool_bwd, ONE) X(LAYER_NORM, layer_norm, ONE) X(LAYER_NORM_BWD, layer_norm_bwd, ONE) \
-  X(RMS_NORM, rms_norm, ONE) X(RMS_NORM_BWD, rms_norm_bwd, ONE) X(EMBEDDING, embedding, ONE) \
-  X(EMBEDDING_BWD, embedding_bwd, ONE) X(ATTENTION, attention, ONE) X(ATTENTION_BWD, attention_bwd, ONE) \
-  X(LINEAR_XENT, linear_xent, ONE) X(LINEAR_XENT_BWD, linear_xent_bwd, ONE) X(SUM_SQUARES, sum_squares, ONE) \
-  X(MEAN_LOSS, mean_loss, ONE) X(CONCAT, concat, ONE) X(SPLIT, split, ONE) \
-  X(DEPTHWISE_CONV2D, depthwise_conv2d, SEVERAL) X(DEPTHWISE_CONV2D_BWD_DATA, depthwise_conv2d_bwd_data, SEVERAL) \
+  X(IMAGE,                        image,                        SEVERAL) \
+  X(BN_STATS,                     bn_stats,                     ONE) \
+  X(BN_APPLY,                     bn_apply,                     ONE) \
+  X(BN_RUNNING,                   bn_running,                   ONE) \
+  X(BN_BWD_REDUCE,                bn_bwd_reduce,                ONE) \
+  X(BN_BWD_APPLY,                 bn_bwd_apply,                 ONE) \
+  X(SOFTMAX_XENT,                 softmax_xent,                 ONE) \
+  X(SOFTMAX_XENT_BWD,             softmax_xent_bwd,             ONE) \
+  X(GLOBAL_AVG_POOL,              global_avg_pool,              ONE) \
+  X(GLOBAL_AVG_POOL_BWD,          global_avg_pool_bwd,          ONE) \
+  X(BIAS_BWD,                     bias_bwd,                     ONE) \
+  X(LINEAR,                       linear,                       ONE) \
+  X(LINEAR_BWD_DATA,              linear_bwd_data,              ONE) \
+  X(LINEAR_BWD_WEIGHTS,           linear_bwd_weights,           ONE) \
+  X(CONV2D,                       conv2d,                       SEVERAL) \
+  X(CONV2D_BWD_DATA,              conv2d_bwd_data,              SEVERAL) \
+  X(CONV2D_BWD_WEIGHTS,           conv2d_bwd_weights,           SEVERAL) \
+  X(MAX_POOL,                     max_pool,                     ONE) \
+  X(MAX_POOL_BWD,                 max_pool_bwd,                 ONE) \
+  X(AVG_POOL,                     avg_pool,                     ONE) \
+  X(AVG_POOL_BWD,                 avg_pool_bwd,                 ONE) \
+  X(LAYER_NORM,                   layer_norm,                   ONE) \
+  X(LAYER_NORM_BWD,               layer_norm_bwd,               ONE) \
+  X(RMS_NORM,                     rms_norm,                     ONE) \
+  X(RMS_NORM_BWD,                 rms_norm_bwd,                 ONE) \
+  X(EMBEDDING,                    embedding,                    ONE) \
+  X(EMBEDDING_BWD,                embedding_bwd,                ONE) \
+  X(ATTENTION,                    attention,                    ONE) \
+  X(ATTENTION_BWD,                attention_bwd,                ONE) \
+  X(LINEAR_XENT,                  linear_xent,                  ONE) \
+  X(LINEAR_XENT_BWD,              linear_xent_bwd,              ONE) \
+  X(SUM_SQUARES,                  sum_squares,                  ONE) \
+  X(MEAN_LOSS,                    mean_loss,                    ONE) \
+  X(CONCAT,                       concat,                       ONE) \
+  X(SPLIT,                        split,                        ONE) \
+  X(DEPTHWISE_CONV2D,             depthwise_conv2d,             SEVERAL) \
+  X(DEPTHWISE_CONV2D_BWD_DATA,    depthwise_conv2d_bwd_data,    SEVERAL) \
   X(DEPTHWISE_CONV2D_BWD_WEIGHTS, depthwise_conv2d_bwd_weights, SEVERAL) \
-  X(CONV_TRANSPOSE2D, conv2d_bwd_data, SEVERAL) X(SOFTMAX, softmax, ONE) X(SOFTMAX_BWD, softmax_bwd, ONE) \
-  X(MATMUL, matmul, ONE) X(MATMUL_NT, matmul, ONE) X(MATMUL_TN, matmul, ONE)
+  X(CONV_TRANSPOSE2D,             conv2d_bwd_data,              SEVERAL) \
+  X(SOFTMAX,                      softmax,                      ONE) \
+  X(SOFTMAX_BWD,                  softmax_bwd,                  ONE) \
+  X(MATMUL,                       matmul,                       ONE) \
+  X(MATMUL_NT,                    matmul,                       ONE) \
+  X(MATMUL_TN,                    matmul,                       ONE)
 /* clang-format on */
 #define K_X(kind, name, layouts) k_launch_fn k_launch_##name;
 K_LAUNCHES(K_X)

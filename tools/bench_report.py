@@ -17,7 +17,8 @@ MIB = 1 << 20
 
 
 # Fields of a record, as programs before this one named them.
-RENAMED = {"lives": "buffers", "load_bytes": "peak_bytes", "height_bytes": "packed_bytes", "load_percent": "peak_percent"}
+RENAMED = {"lives": "buffers", "load_bytes": "peak_bytes", "height_bytes": "packed_bytes", "load_percent": "peak_percent",
+           "values_compared": "tensors_compared"}
 
 
 def load(folder, name):
@@ -75,7 +76,7 @@ def compare_table(record):
             ["overhead, predicted", f"{capped['overhead_percent']:.2f} %, at least {capped['bound_percent']:.2f} % proved",
              ""],
             ["overhead, measured", f"{capped['overhead_measured_percent']:.2f} %", ""],
-            ["weights identical", ("yes" if record["identical"] else "NO") + f", {record['values_compared']} tensors", ""]]
+            ["weights identical", ("yes" if record["identical"] else "NO") + f", {record['tensors_compared']} tensors", ""]]
     return table(["", "with the budget", "without"], rows)
 
 

@@ -1,4 +1,4 @@
-/* Stages that several families have. */
+/* The stage that adds a bias after a library, in families that have one. */
 #include "kernels/cuda/stages.h"
 
 void plim_cuda_stages_add_bias(plim_cuda_kernel *kernel, const k_call *call, const k_view *y, plim_cuda_place sums,

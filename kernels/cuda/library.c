@@ -1,5 +1,6 @@
-/* Three places to look in, one after the other. Packages of Python put the libraries of each nvidia-* package into
- * nvidia/PACKAGE/lib beside its other modules; where those are follows from where python3 is. */
+/* Finds and opens the shared libraries of NVIDIA, in three places, one after the other. Packages of Python put the
+ * libraries of each nvidia-* package into nvidia/PACKAGE/lib beside its other modules; where those are follows from
+ * where python3 is. */
 #include "kernels/cuda/library.h"
 
 #include <dlfcn.h>

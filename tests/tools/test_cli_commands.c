@@ -254,8 +254,8 @@ Test(cli, verifies_that_a_budget_changes_no_bit) {
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
   cr_assert(json_is_true(json_object_get(o, "identical")));
-  cr_assert_eq(integer(o, "values_different"), 0);
-  cr_assert_gt(integer(o, "values_compared"), 100);
+  cr_assert_eq(integer(o, "tensors_different"), 0);
+  cr_assert_gt(integer(o, "tensors_compared"), 100);
   const json_t *capped = json_object_get(o, "capped");
   cr_assert_gt(integer(capped, "commands"), integer(json_object_get(o, "keep_all"), "commands"));
   json_decref(o);
@@ -373,7 +373,7 @@ Test(cli, lets_the_arena_decide_addresses_on_request) {
   const program_run *run =
       plim_test_program("verify " NETWORK "--steps 2 --memory 85%% --arithmetic small --addresses arena");
   plim_test_expect(0, "");
-  expect_words(run->out, "yes (109 values");
+  expect_words(run->out, "yes (109 tensors");
   run = plim_test_program("train " NETWORK "--steps 2 --memory 85%% --arithmetic small --addresses arena");
   plim_test_expect(0, "");
   expect_words(run->out, "evictions");

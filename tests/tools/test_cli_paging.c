@@ -53,7 +53,7 @@ Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
   json_decref(o);
   run = plim_test_program("trace summary t.jsonl");
   expect_output(run, "cpu>host");
-  expect_output(run, "transfers of training step");
+  expect_output(run, "transfers of step ");
 }
 
 Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
@@ -86,7 +86,7 @@ Test(cli_pages, pictures_have_measured_and_planned_rows_links_and_bytes) {
   (void)plim_test_program("trace export t.jsonl -o t.html");
   plim_test_expect(0, "");
   run = plim_test_shell("grep '<h2>' t.html");
-  expect_output(run, "<h2>Transfers of training step");
+  expect_output(run, "<h2>Transfers of step ");
   (void)plim_test_program("trace export t.jsonl -o e.json");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -o '\"name\": \"\\(measured\\|planned\\)\"' e.json; grep -c bytes_per_us e.json");

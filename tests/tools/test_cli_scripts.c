@@ -127,7 +127,7 @@ static const struct {
     {"train " SMALL "--steps 4 --memory 100MiB --retime 2", PLANNED "budget_bytes seconds images_per_second"},
     {"train " SMALL "--steps 3 --memory 110% --memory-at 1=100%", PLANNED "budget_bytes seconds images_per_second"},
     {"train " SMALL "--steps 3 --memory 130% --online coop", "arena_bytes budget_bytes seconds images_per_second"},
-    {"verify " SMALL "--steps 2 --memory 100MiB", "identical values_compared values_different seconds"},
+    {"verify " SMALL "--steps 2 --memory 100MiB", "identical tensors_compared tensors_different seconds"},
 };
 
 static void write_inputs(void) {

@@ -120,7 +120,7 @@ Test(trace_screen, answers_are_seen_in_the_map_too) {
   plim_test_terminal_keys("dm");
   plim_test_terminal_expect("addresses upwards over commands");
   plim_test_terminal_keys("/no-such-value\r");
-  plim_test_terminal_expect("no value is called \"no-such-value\"");
+  plim_test_terminal_expect("no tensor is called \"no-such-value\"");
   plim_test_terminal_keys("f");
   plim_test_terminal_expect("none was given");
   plim_test_terminal_keys("y");

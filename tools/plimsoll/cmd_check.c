@@ -83,10 +83,9 @@ const command command_check = {
     .summary = "check a plan against its graph",
     .about =
         "Prove that a plan computes its graph within its budget: every operand is there, in the version that the "
-        "program reads; effects run once; nothing overlaps in time and space; peak, arena and time are as "
-        "stated. A plan does not show that its lower bound holds: that is printed as stated. The checker shares no "
-        "code "
-        "with the planner.",
+        "program reads; effects run once; nothing overlaps in time and space; peak, arena and time are as stated. A "
+        "plan does not show that its lower bound holds: that is printed as stated. The checker shares no code with the "
+        "planner.",
     .after =
         "EXAMPLES\n"
         "  plimsoll check plan.json\n"

@@ -89,9 +89,9 @@ static void add_weights(figures *f, const comparison *c) {
   const plim_state_difference *d = &c->difference;
   char values[HUMAN_BYTES], count[HUMAN_BYTES];
   (void)json_object_set_new(f->object, "identical", json_boolean(d->different == 0));
-  (void)json_object_set_new(f->object, "values_compared", json_integer(d->values));
+  (void)json_object_set_new(f->object, "tensors_compared", json_integer(d->values));
   figures_text(f, 0, NULL, "weights identical", d->different == 0 ? "yes" : "NO");
-  figures_note(f, 0, " (%s, every bit, after %s with equal numerics)", human_items(d->values, "value", values),
+  figures_note(f, 0, " (%s, every bit, after %s with equal numerics)", human_items(d->values, "tensor", values),
                human_items(plim_trainer_steps(c->run[CAPPED].trainer), "step", count));
 }
 
@@ -133,7 +133,7 @@ static plim_status compare(comparison *c) {
     c->s->answered = 1;
   }
   if (status == PLIM_OK && c->difference.different > 0) {
-    status = plim_fail(c->s->ctx, PLIM_EDIFF, "%lld of %lld values differ; the first is %s",
+    status = plim_fail(c->s->ctx, PLIM_EDIFF, "%lld of %lld tensors differ; the first is %s",
                        (long long)c->difference.different, (long long)c->difference.values, c->difference.name);
   }
 done:

@@ -31,11 +31,9 @@ const command command_import = {
     .about =
         "Read a graph that another program wrote and write it as a graph document, ops in the file's input order with "
         "their costs and ids. Nodes of nx have cost_ram and cost_cpu, or out_cost and duration; in place of a time "
-        "they "
-        "may have flops, or durations by device and copies by \"from>to\". Budgets of such graphs bound sums of live "
-        "bytes, without rounding and addresses, as publications count them. Graphs of dtr have the views and handles "
-        "of "
-        "their program, for plimsoll simulate. A FILE whose name ends with .gz is inflated first.",
+        "they may have flops, or durations by device and copies by \"from>to\". Budgets of such graphs bound sums of "
+        "live bytes, without rounding and addresses, as publications count them. Graphs of dtr have the views and "
+        "handles of their program, for plimsoll simulate. A FILE whose name ends with .gz is inflated first.",
     .lists = lists,
     .after =
         "EXAMPLES\n"

@@ -171,11 +171,10 @@ const command command_pack = {
     .summary = "give offsets to buffers of a CSV file or a plan",
     .about =
         "Give every buffer of a CSV file (id, lower, upper, size; the dialect of MiniMalloc), or of a plan (.json), an "
-        "offset such that buffers "
-        "that overlap in time do not overlap in space: under a capacity, or, without one, as low as the time "
-        "limit allows (10 s unless given; 60 s under a capacity), on one thread unless --threads says more. Where "
-        "buffers do not fit, it names a few that together cannot. Prints the "
-        "packed size, the peak (largest sum of live bytes) and what is proven.",
+        "offset such that buffers that overlap in time do not overlap in space: under a capacity, or, without one, as "
+        "low as the time limit allows (10 s unless given; 60 s under a capacity), on one thread unless --threads says "
+        "more. Where buffers do not fit, it names a few that together cannot. Prints the packed size, the peak "
+        "(largest sum of live bytes) and what is proven.",
     .after =
         "EXAMPLES\n"
         "  plimsoll pack buffers.csv --capacity 1048576 -o packed.csv\n"

@@ -132,9 +132,9 @@ const command command_profile = {
     .mask = COMMAND_PROFILE,
     .summary = "measure what each operation of a training step costs",
     .about =
-        "Measure every operation of a model's training step on this machine, in each of its variants, and print "
-        "where the time of a step goes. Figures are cached: by device, CPU, instruction set, threads, library "
-        "versions, operation and shapes.",
+        "Measure every operation of a model's training step on this machine, in each of its variants, and print where "
+        "the time of a step goes. Figures are cached: by device, CPU, instruction set, threads, library versions, "
+        "operation and shapes.",
     .after =
         "EXAMPLES\n"
         "  plimsoll profile --model resnet20 --batch 128\n"

@@ -157,14 +157,13 @@ const command command_simulate = {
     .summary = "simulate a graph within a budget: an online policy, or a plan",
     .about =
         "Simulate a training step within a budget without computing it. --online: no plan; what finds no room evicts "
-        "what "
-        "the policy thinks cheapest, and what was evicted is recomputed when it is read. Policies: best (tries "
+        "what the policy thinks cheapest, and what was evicted is recomputed when it is read. Policies: best (tries "
         "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
         "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "
         "as the DTR simulator has it; arena (default of --online): blocks of one arena; planned (default of "
-        "--planner): "
-        "the plan's addresses. Percentages of --memory are of keep-all bytes; for a log, whose program frees what "
-        "it likes, those are the program's own peak (for addresses rounded to 512 bytes, with constants that stay).",
+        "--planner): the plan's addresses. Percentages of --memory are of keep-all bytes; for a log, whose program "
+        "frees what it likes, those are the program's own peak (for addresses rounded to 512 bytes, with constants "
+        "that stay).",
     .after =
         "EXAMPLES\n"
         "  plimsoll import dtr resnet32.log.gz -o g.json\n"

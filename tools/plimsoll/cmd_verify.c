@@ -28,13 +28,13 @@ static void print_table(session *s, const verification *v, double seconds) {
   retime_figures(&f, s->o, &s->retime);
   json_t *o = f.object;
   (void)json_object_set_new(o, "steps", json_integer(v->steps));
-  (void)json_object_set_new(o, "values_compared", json_integer(d->values));
+  (void)json_object_set_new(o, "tensors_compared", json_integer(d->values));
   (void)json_object_set_new(o, "bytes_compared", json_integer(d->bytes));
-  (void)json_object_set_new(o, "values_different", json_integer(d->different));
+  (void)json_object_set_new(o, "tensors_different", json_integer(d->different));
   (void)json_object_set_new(o, "identical", json_boolean(d->different == 0));
   (void)json_object_set_new(o, "seconds", json_real(seconds));
   figures_flag(&f, 0, NULL, "weights identical", d->different == 0);
-  figures_note(&f, 0, " (%s, %s after %s)", human_items(d->values, "value", values),
+  figures_note(&f, 0, " (%s, %s after %s)", human_items(d->values, "tensor", values),
                human_items(d->bytes, "byte", bytes), human_items(v->steps, "step", steps));
   figures_print(&f, s->o->json);
   s->answered = 1;
@@ -69,7 +69,7 @@ static plim_status verify(session *s) {
   if (status == PLIM_OK) {
     print_table(s, &v, (double)(plim_now_ns() - begin) / 1e9);
     if (v.difference.different > 0) {
-      status = plim_fail(s->ctx, PLIM_EDIFF, "%lld of %lld values differ after %s; the first is %s at byte %lld",
+      status = plim_fail(s->ctx, PLIM_EDIFF, "%lld of %lld tensors differ after %s; the first is %s at byte %lld",
                          (long long)v.difference.different, (long long)v.difference.values,
                          human_items(v.steps, "step", steps), v.difference.name, (long long)v.difference.first_byte);
     }
@@ -90,9 +90,8 @@ const command command_verify = {
     .mask = COMMAND_VERIFY,
     .summary = "show that a budget changes no bit of the weights",
     .about =
-        "Train a few steps under a budget and the same steps under keep-all, with the same numerics, and compare "
-        "every parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor "
-        "places.",
+        "Train a few steps under a budget and the same steps under keep-all, with the same numerics, and compare every "
+        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor places.",
     .after =
         "EXAMPLES\n"
         "  plimsoll verify --model resnet20 --data fashion-mnist --memory 45%\n"

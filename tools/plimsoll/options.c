@@ -31,11 +31,12 @@ static const char *const group_title[GROUP_COUNT] = {
 };
 
 #define AT(field) offsetof(options, field)
+/* Name, what its value is called (NULL: it takes none), text of the help, commands, group of the help, letter, kind,
+ * field, least and most of a number. A name may have several rows, each for other commands. */
 static const option_row rows[] = {
     {"model", "NAME",
      "mlp, resnet18, resnet34, resnet20, resnet32, resnet56, vgg16, densenet121, mobilenet, unet, for small images "
-     "tinyres, for large ones resnet50, "
-     "for text gpt (default resnet20)",
+     "tinyres, for large ones resnet50, for text gpt (default resnet20)",
      BUILDS, GROUP_MODEL, 'm', TEXT, AT(model), 0, 0},
     {"layers", "N", "blocks of gpt (default 6)", BUILDS, GROUP_MODEL, 0, COUNT, AT(layers), 1, 10000},
     {"width", "N", "gpt: numbers that it has for a token (default 384)", BUILDS, GROUP_MODEL, 0, COUNT, AT(model_width),
@@ -47,16 +48,15 @@ static const option_row rows[] = {
     {"batch", "N", "images, or sequences of a text, a step (default 128)", BUILDS, GROUP_MODEL, 'b', COUNT, AT(batch),
      1, 1 << 20},
     {"image", "HxWxC",
-     "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, 16x16x3 for tinyres, "
-     "64x64x3 for unet, else 32x32x3)",
+     "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, 16x16x3 for tinyres, 64x64x3 for "
+     "unet, else 32x32x3)",
      BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
     {"data-dir", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 0, TEXT,
      AT(data_dir), 0, 0},
     {"data", "NAME",
      "fashion-mnist, cifar10, synthetic: noise, text:FILE: bytes of any file, or tokens:FILE: two bytes each, the "
-     "lower "
-     "first (default fashion-mnist; of vgg16 and unet synthetic)",
+     "lower first (default fashion-mnist; of vgg16 and unet synthetic)",
      BUILDS, GROUP_DATA, 'd', TEXT, AT(data), 0, 0},
     {"data-dir", "DIR", "folder of the data set's files (default: where its package puts them)", RUNS, GROUP_DATA, 0,
      TEXT, AT(data_dir), 0, 0},
@@ -68,8 +68,8 @@ static const option_row rows[] = {
      AT(ops), 1, 1e9},
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
-     "layered,transformer,residual); tight: names of its families (default all); poet: names of networks "
-     "(default linear,vgg16,resnet18,bert); xengine: names of models (default resnet18,resnet50)",
+     "layered,transformer,residual); tight: names of its families (default all); poet: names of networks (default "
+     "linear,vgg16,resnet18,bert); xengine: names of models (default resnet18,resnet50)",
      COMMAND_BENCH, GROUP_MODEL, 0, TEXT, AT(shapes), 0, 0},
     {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27); not the --width of gpt", COMMAND_GEN,
      GROUP_MODEL, 0, REAL, AT(width), 1e-6, 10},
@@ -102,8 +102,7 @@ static const option_row rows[] = {
      COMMAND_SIMULATE, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"vram", "SIZE",
      "on a GPU: budget of everything there, in bytes; the arena gets what context, libraries and modules leave of it, "
-     "or "
-     "--memory where that is less",
+     "or --memory where that is less",
      COMMAND_TRAIN, GROUP_MEMORY, 0, TEXT, AT(vram), 0, 0},
     {"retime", "N",
      "time the operations of N steps in place, then make the plan again with the times found (default: 8 on a GPU, "
@@ -111,8 +110,7 @@ static const option_row rows[] = {
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, COUNT, AT(retime), 0, 1000},
     {"trial", "N",
      "where the plan pages, time N steps of it, and of a plan for the same arena that does not page, in turns, and "
-     "train "
-     "with the faster one (default: 8, with --model-costs 0: not)",
+     "train with the faster one (default: 8, with --model-costs 0: not)",
      COMMAND_TRAIN, GROUP_MEMORY, 0, COUNT, AT(trial), 0, 1000},
     {"memory-at", "STEP=SIZE",
      "in the middle of training step STEP, counted from 0, the budget becomes SIZE: the step finishes online and the "
@@ -124,8 +122,7 @@ static const option_row rows[] = {
      PLANS & ~(unsigned)COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"platform", "NAME|FILE",
      "plan over spaces and queues: m0, m4, a72, a72nocache, jetsontx2, a JSON file or a device file of XEngine "
-     "(default: "
-     "the devices that the graph names)",
+     "(default: the devices that the graph names)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"platform", "FILE", "the powers that --objective energy needs: `watt` of devices and links in a platform's file",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
@@ -133,8 +130,7 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"objective", "KIND",
      "over spaces: time (from start to end), serial (the sum of all runs and copies, as if one came after the other) "
-     "or energy (default: the planner's own, of search time); of a "
-     "model time or energy, which needs --platform FILE",
+     "or energy (default: the planner's own, of search time); of a model time or energy, which needs --platform FILE",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"objective", "KIND", "of a plan that pages: time, or energy, which needs --platform (default time)",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
@@ -206,8 +202,7 @@ static const option_row rows[] = {
     {"addresses", "KIND", "none, arena (default with --online) or planned (default with --planner)", COMMAND_SIMULATE,
      GROUP_MEMORY, 0, TEXT, AT(placing), 0, 0},
     {"online", "POLICY",
-     "no plan: evict what finds no room and recompute it. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or "
-     "msps",
+     "no plan: evict what finds no room and recompute it. best, coop, dtr, dtr-eq, dtr-local, dte, lru, size or msps",
      PLANS, GROUP_MEMORY, 0, TEXT, AT(online), 0, 0},
     {"max-recompute", "F", "online: give up when recomputing takes longer than F times the step (default 1)",
      PLANS | COMMAND_TRACE, GROUP_MEMORY, 0, REAL, AT(thrash), 0, 1e9},
@@ -227,8 +222,7 @@ static const option_row rows[] = {
      't', COUNT, AT(threads), 1, PLIM_THREADS_MAX},
     {"threads", "N",
      "of the planner, and those that the plan is for (default: with --time-limit the CPUs this process may use, else "
-     "one "
-     "for the planner)",
+     "one for the planner)",
      COMMAND_PLAN, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, PLIM_THREADS_MAX},
     {"threads", "N", "default 1", COMMAND_PACK, GROUP_NUMERICS, 't', COUNT, AT(threads), 1, PLIM_THREADS_MAX},
     {"device", "NAME",
@@ -246,9 +240,8 @@ static const option_row rows[] = {
      GROUP_NUMERICS, 0, FLAG, AT(no_cache), 0, 0},
     {"profile-time", "TIME",
      "measure variants for about so long, the likely ones first; kernels that a library would have to build after it "
-     "are "
-     "left out (default: on a GPU 60s, in which a library builds at most 48 kernels, or all of the likely ones where "
-     "these are more)",
+     "are left out (default: on a GPU 60s, in which a library builds at most 48 kernels, or all of the likely ones "
+     "where these are more)",
      BUILDS, GROUP_NUMERICS, 0, SECONDS, AT(profile_time), 0.001, 1e6},
     {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_NUMERICS, 0, COUNT, AT(repeats), 1,
      10000},
@@ -263,8 +256,7 @@ static const option_row rows[] = {
      's', COUNT, AT(steps), 1, 1e12},
     {"total-steps", "N",
      "length of the learning-rate schedule, of which --steps may run a part (default: the steps of --epochs where that "
-     "is "
-     "given, else --steps)",
+     "is given, else --steps)",
      COMMAND_TRAIN, GROUP_RUN, 0, COUNT, AT(total_steps), 1, 1e12},
     {"minutes", "N", "run for about N minutes by the profile, in whole tens of steps, one epoch at most",
      COMMAND_COMPARE, GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},
@@ -274,8 +266,7 @@ static const option_row rows[] = {
      GROUP_RUN, 0, COUNT, AT(accumulate), 1, PLIM_ACCUMULATE_MOST},
     {"optimizer", "NAME",
      "sgd (default): with a momentum of 0.9; with --momentum 0 plain, and without velocities. momentum: the same as "
-     "sgd, "
-     "but keeps velocities with --momentum 0 too. adam; adamw (default of gpt)",
+     "sgd, but keeps velocities with --momentum 0 too. adam; adamw (default of gpt)",
      BUILDS, GROUP_RUN, 0, TEXT, AT(optimizer), 0, 0},
     {"states", "TYPE",
      "of velocities and means of the optimizer: f32 (default), or bf16, which takes half the bytes and is rounded to "
@@ -308,8 +299,7 @@ static const option_row rows[] = {
      AT(profile), 0, 0},
     {"output", "FILE",
      "the plan; its graph is written beside it, to NAME.graph.json for NAME.json; with --front the plan front, as "
-     ".json, "
-     ".csv or .svg",
+     ".json, .csv or .svg",
      COMMAND_PLAN, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"output", "FILE", "the plan; its graph is written beside it, to NAME.graph.json for NAME.json", COMMAND_TRAIN,
      GROUP_FILES, 'o', TEXT, AT(output), 0, 0},

@@ -225,7 +225,7 @@ static void put_left(screen *s, int columns) {
 static void put_right(screen *s, int column) {
   static const char *const title[] = {[SCREEN_WHY] = "why",
                                       [SCREEN_ABSENT] = "absent, and recomputed",
-                                      [SCREEN_VALUE] = "history",
+                                      [SCREEN_TENSOR] = "history",
                                       [SCREEN_HELP] = "keys",
                                       [SCREEN_TEXT] = "answer"};
   int32_t width = trace_draw_right(s), rows = trace_draw_rows(), n = trace_pane_rows(&s->pane, width), length, indent;

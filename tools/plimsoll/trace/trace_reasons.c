@@ -190,7 +190,7 @@ void trace_tree(const traced *t, int32_t command, FILE *to) {
   for (int32_t j = root; j >= begin; j--) {
     int32_t indent = j == root ? 0 : 2 * (plim_decision_log_depth(t->decisions, j) - least + 1);
     if (indent > MARGIN / 2) indent = MARGIN / 2;
-    fprintf(to, "%s%*sstep %d  %s, %.1f us\n", j == command ? ">" : " ", (int)indent, "", (int)j, traced_op_name(t, j),
-            us(traced_planned_ns(t, j)));
+    fprintf(to, "%s%*scommand %d  %s, %.1f us\n", j == command ? ">" : " ", (int)indent, "", (int)j,
+            traced_op_name(t, j), us(traced_planned_ns(t, j)));
   }
 }

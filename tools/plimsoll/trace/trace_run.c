@@ -195,7 +195,7 @@ void trace_run_command(const traced_spaces *t, int32_t c, FILE *to) {
   char a[HUMAN_BYTES], b[HUMAN_BYTES];
   const plim_transfer *x = transfer_of(t, c);
   if (!t->row) return;
-  fprintf(to, "measured from %s to %s in training step %lld\n", time_words(t, trace_run_begin(t, c), a),
+  fprintf(to, "measured from %s to %s in step %lld\n", time_words(t, trace_run_begin(t, c), a),
           time_words(t, trace_run_end(t, c), b), (long long)t->row[c].training_step);
   if (t->row[c].waited_ns > 0) {
     fprintf(to, "it waited %s for other queues\n", time_words(t, t->row[c].waited_ns, a));
@@ -218,7 +218,7 @@ const char *trace_run_link(const traced_spaces *t, const plim_transfer *x, char 
 void trace_run_transfers(const traced_spaces *t, FILE *to) {
   char words[SPACE_WORDS], link[SPACE_WORDS];
   if (!t->row) return;
-  fprintf(to, "\ntransfers of training step %lld, in ms\n%7s %-26s %-11s %8s %9s %9s %8s %8s %7s\n",
+  fprintf(to, "\ntransfers of step %lld, in ms\n%7s %-26s %-11s %8s %9s %9s %8s %8s %7s\n",
           (long long)t->row[0].training_step, "command", "storage", "link", "MiB", "planned", "ended", "late", "waited",
           "GB/s");
   for (int32_t i = 0; i < t->n_transfers; i++) {

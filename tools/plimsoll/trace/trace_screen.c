@@ -37,7 +37,7 @@ static plim_status fill_pane(screen *s, screen_view view) {
       return trace_view_reasons(s->t, s->command, s->pane.to);
     case SCREEN_ABSENT:
       return trace_view_absences(s->t, s->command, s->pane.to);
-    case SCREEN_VALUE:
+    case SCREEN_TENSOR:
       return trace_view_tensor(s->t, plim_inspect_name(s->t->inspect, s->storage), s->pane.to);
     case SCREEN_HELP:
       return print_help(s);
@@ -151,7 +151,7 @@ static plim_status show_history(screen *s, int32_t storage) {
   if (storage < 0) return PLIM_OK;
   s->mapped = 0;
   s->storage = storage;
-  return fill_pane(s, SCREEN_VALUE);
+  return fill_pane(s, SCREEN_TENSOR);
 }
 
 static plim_status ask_tensor(screen *s) {

@@ -13,7 +13,7 @@ plim_status trace_screen(const traced *t, const traced *other, int *shown);
 enum { SCREEN_MESSAGE = 256 };
 
 /* What the pane on the right shows. */
-typedef enum screen_view { SCREEN_WHY, SCREEN_ABSENT, SCREEN_VALUE, SCREEN_HELP, SCREEN_TEXT } screen_view;
+typedef enum screen_view { SCREEN_WHY, SCREEN_ABSENT, SCREEN_TENSOR, SCREEN_HELP, SCREEN_TEXT } screen_view;
 
 typedef struct screen {
   const traced *t, *other; /* other NULL: none */
@@ -24,7 +24,7 @@ typedef struct screen {
   plim_resident *resident;     /* [n_residents] by address, what is there all the time left out */
   int32_t n_residents, n_kept; /* n_kept: resident with that */
   int32_t selected, first;     /* of resident; first that is visible */
-  int32_t storage;             /* whose history SCREEN_VALUE shows */
+  int32_t storage;             /* whose history SCREEN_TENSOR shows */
   trace_pane pane;             /* the text on the right */
   int32_t scrolled;            /* its first visible row */
   int32_t map_row;             /* cursor */

@@ -87,12 +87,11 @@ static plim_status add_events(const traced_spaces *t, plim_text *text) {
 static void add_transfers(const traced_spaces *t, plim_text *text) {
   char name[SPACE_WORDS], waiter[96];
   if (!t->row) return;
-  plim_text_format(
-      text,
-      "<h2>Transfers of training step %lld</h2>\n<p>Times are in ms from the begin of the step.</p>\n<table "
-      "class=\"transfers\"><tr><th>command</th><th>storage</th><th>link</th><th>MiB</th><th>planned end"
-      "</th><th>ended</th><th>late</th><th>waited for</th><th>by command</th></tr>\n",
-      (long long)t->row[0].training_step);
+  plim_text_format(text,
+                   "<h2>Transfers of step %lld</h2>\n<p>Times are in ms from the begin of the step.</p>\n<table "
+                   "class=\"transfers\"><tr><th>command</th><th>storage</th><th>link</th><th>MiB</th><th>planned end"
+                   "</th><th>ended</th><th>late</th><th>waited for</th><th>by command</th></tr>\n",
+                   (long long)t->row[0].training_step);
   for (int32_t i = 0; i < t->n_transfers; i++) {
     const plim_transfer *x = &t->transfer[i];
     (void)snprintf(waiter, sizeof waiter, "<td>%.3f</td><td>%d</td>", (double)x->waited_ns / 1e6, (int)x->waiter);

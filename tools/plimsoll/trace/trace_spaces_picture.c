@@ -239,7 +239,7 @@ static void add_head(const picture *p, double bottom) {
   add_legend(p);
   if (!t->row) return;
   plim_text_format(p->text,
-                   "<text x=\"4\" y=\"51\" font-size=\"11\" fill=\"#666\">training step %lld as measured, each queue "
+                   "<text x=\"4\" y=\"51\" font-size=\"11\" fill=\"#666\">step %lld as measured, each queue "
                    "with its plan below</text>\n",
                    (long long)t->row[0].training_step);
 }
