@@ -279,3 +279,50 @@ done:
   plim_release(in->ctx, copied, in->graph->n_storages, sizeof *copied);
   return status;
 }
+
+/* ---- decisions ---- */
+
+static int copies_storage(const plim_space_command *c, int32_t storage) {
+  for (int32_t i = 0; c->kind == PLIM_SPACE_COMMAND_COPY && i < c->n_storages; i++) {
+    if (c->storage[i] == storage) return 1;
+  }
+  return 0;
+}
+
+/* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
+static double share_of(const plim_graph *g, const plim_space_command *c, int32_t storage) {
+  double whole = 0;
+  if (c->kind != PLIM_SPACE_COMMAND_COPY || c->n_storages == 1) return 1;
+  for (int32_t i = 0; i < c->n_storages; i++) whole += (double)g->storage[c->storage[i]].bytes;
+  return whole > 0 ? (double)g->storage[storage].bytes / whole : 1.0 / c->n_storages;
+}
+
+plim_space_decision plim_space_inspect_decision(const plim_space_inspect *in, const plim_space_gap *gap, int32_t n,
+                                                int32_t storage) {
+  plim_space_decision d = {.gap = PLIM_NONE};
+  const plim_space_plan *p = in->plan;
+  const int32_t op = in->graph->storage[storage].producer;
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    const plim_space_command *m = &p->command[c];
+    int run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op == op, copy = copies_storage(m, storage);
+    if (run && d.runs++ == 0) {
+      d.device = m->device;
+      continue;
+    }
+    d.copies += copy;
+    if (!run && !copy) continue;
+    double share = share_of(in->graph, m, storage);
+    d.time_ns += share < 1 ? (int64_t)((double)m->time_ns * share) : m->time_ns;
+    d.joule += p->has_energy ? m->joule * share : 0;
+  }
+  for (int32_t i = 0; i < n && d.gap == PLIM_NONE; i++) {
+    if (gap[i].storage == storage) d.gap = i;
+  }
+  return d;
+}
+
+const char *plim_space_decision_name(const plim_space_decision *d) {
+  if (d->runs > 1) return d->copies > 0 ? "recompute, copy" : "recompute";
+  if (d->copies > 0) return d->gap != PLIM_NONE ? "page" : "copy";
+  return d->device > 0 ? "place" : "keep";
+}

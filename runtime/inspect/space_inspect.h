@@ -86,6 +86,22 @@ typedef struct plim_space_why {
 PLIM_MUST_USE plim_status plim_space_inspect_why(const plim_space_inspect *inspect, const plim_space_gap *gap,
                                                  plim_space_why *out);
 
+/* What a plan does with a storage that an op writes. */
+typedef struct plim_space_decision {
+  int32_t device;       /* of the first run of its op */
+  int32_t runs, copies; /* commands that run the op, that copy the storage */
+  int32_t gap;          /* its first in the list of gaps; PLIM_NONE: it has none */
+  int64_t time_ns;      /* of all these commands but the first run; of a copy of several storages its share of bytes */
+  double joule;         /* the same in energy; 0: the plan has no energies */
+} plim_space_decision;
+
+/* Sum up the commands of a storage. gap [n]: of plim_space_inspect_gaps. O(commands + gaps). */
+plim_space_decision plim_space_inspect_decision(const plim_space_inspect *inspect, const plim_space_gap *gap, int32_t n,
+                                                int32_t storage);
+/* "keep", "place" (on another device than the first), "copy" (another device reads it), "page", "recompute" or
+ * "recompute, copy": a static string. */
+const char *plim_space_decision_name(const plim_space_decision *decision);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,14 +23,11 @@
 
 /* ==== why ==== */
 
-/* What a storage's commands come to, and the reason that the stepper gives too. */
+/* What the plan decides for a storage, and the reason that the stepper gives too. */
 
 typedef struct row {
   int32_t storage, op;
-  int32_t runs, copies, device; /* device: of the first run */
-  int32_t between;              /* 1: it is away between two buffers of one space */
-  int64_t time_ns;
-  double joule;
+  plim_space_decision decision;
   char reason[SPACE_WORDS];
 } row;
 
@@ -40,82 +37,39 @@ typedef struct explained {
   int32_t n_gaps;
 } explained;
 
-static int copies_storage(const plim_space_command *c, int32_t storage) {
-  for (int32_t i = 0; c->kind == PLIM_SPACE_COMMAND_COPY && i < c->n_storages; i++) {
-    if (c->storage[i] == storage) return 1;
-  }
-  return 0;
-}
-
-/* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
-static double share_of(const plim_graph *g, const plim_space_command *c, int32_t storage) {
-  double whole = 0;
-  if (c->kind != PLIM_SPACE_COMMAND_COPY || c->n_storages == 1) return 1;
-  for (int32_t i = 0; i < c->n_storages; i++) whole += (double)g->storage[c->storage[i]].bytes;
-  return whole > 0 ? (double)g->storage[storage].bytes / whole : 1.0 / c->n_storages;
-}
-
-static void count(const plim_graph *g, const plim_space_plan *p, row *r) {
-  for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_space_command *m = &p->command[c];
-    int run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op == r->op, copy = copies_storage(m, r->storage);
-    if (run && r->runs++ == 0) {
-      r->device = m->device;
-      continue;
-    }
-    r->copies += copy;
-    if (!run && !copy) continue;
-    double share = share_of(g, m, r->storage);
-    r->time_ns += share < 1 ? (int64_t)((double)m->time_ns * share) : m->time_ns;
-    r->joule += p->has_energy ? m->joule * share : 0;
-  }
-}
-
-/* The first time that the storage is away from a space between two uses. */
-static plim_status explain_gap(const explained *e, row *r) {
-  for (int32_t i = 0; i < e->n_gaps; i++) {
-    plim_space_why why;
-    if (e->gap[i].storage != r->storage) continue;
-    PLIM_TRY(plim_space_inspect_why(&e->in, &e->gap[i], &why));
-    r->between = 1;
-    (void)space_reason_words(&e->in, &e->gap[i], &why, r->reason);
-    return PLIM_OK;
-  }
-  return PLIM_OK;
-}
-
 static plim_status make_row(const explained *e, int32_t storage, row *r) {
+  plim_space_why why;
   *r = (row){.storage = storage, .op = e->in.graph->storage[storage].producer};
-  count(e->in.graph, e->in.plan, r);
-  PLIM_TRY(explain_gap(e, r));
+  r->decision = plim_space_inspect_decision(&e->in, e->gap, e->n_gaps, storage);
+  if (r->decision.gap != PLIM_NONE) {
+    const plim_space_gap *gap = &e->gap[r->decision.gap];
+    PLIM_TRY(plim_space_inspect_why(&e->in, gap, &why));
+    (void)space_reason_words(&e->in, gap, &why, r->reason);
+  }
   if (r->reason[0]) return PLIM_OK;
   (void)snprintf(r->reason, sizeof r->reason, "%s",
-                 r->copies > 0 ? "another device reads it" : "one buffer from its run to its last reader");
+                 r->decision.copies > 0 ? "another device reads it" : "one buffer from its run to its last reader");
   return PLIM_OK;
-}
-
-static const char *decision(const row *r) {
-  int gap = r->between;
-  if (r->runs > 1) return r->copies > 0 ? "recompute, copy" : "recompute";
-  if (r->copies > 0) return gap ? "page" : "copy";
-  return r->device > 0 ? "place" : "keep";
 }
 
 static void print_row(const explained *e, const row *r) {
   const plim_graph *g = e->in.graph;
+  const plim_space_decision *d = &r->decision;
   char time[HUMAN_BYTES], joule[HUMAN_BYTES] = "-";
-  if (e->in.plan->has_energy) (void)snprintf(joule, sizeof joule, "%.6g", r->joule);
-  printf("%-24s %-16s %-10s %14lld %14s %12s  %s\n", g->op[r->op].name, decision(r), e->in.plan->device[r->device].name,
-         (long long)g->storage[r->storage].bytes, space_time_words(g, e->in.plan, r->time_ns, time), joule, r->reason);
+  if (e->in.plan->has_energy) (void)snprintf(joule, sizeof joule, "%.6g", d->joule);
+  printf("%-24s %-16s %-10s %14lld %14s %12s  %s\n", g->op[r->op].name, plim_space_decision_name(d),
+         e->in.plan->device[d->device].name, (long long)g->storage[r->storage].bytes,
+         space_time_words(g, e->in.plan, d->time_ns, time), joule, r->reason);
 }
 
 static json_t *row_json(const explained *e, const row *r) {
   const plim_graph *g = e->in.graph;
+  const plim_space_decision *d = &r->decision;
   return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:i, s:i, s:s}", "storage", g->op[r->op].name, "decision",
-                   decision(r), "device", e->in.plan->device[r->device].name, "bytes",
-                   (json_int_t)g->storage[r->storage].bytes, "time_ns", (json_int_t)r->time_ns, "energy_joule",
-                   e->in.plan->has_energy ? json_real(r->joule) : json_null(), "runs", (int)r->runs, "copies",
-                   (int)r->copies, "reason", r->reason);
+                   plim_space_decision_name(d), "device", e->in.plan->device[d->device].name, "bytes",
+                   (json_int_t)g->storage[r->storage].bytes, "time_ns", (json_int_t)d->time_ns, "energy_joule",
+                   e->in.plan->has_energy ? json_real(d->joule) : json_null(), "runs", (int)d->runs, "copies",
+                   (int)d->copies, "reason", r->reason);
 }
 
 /* To `rows`, or where that is NULL to standard output. */

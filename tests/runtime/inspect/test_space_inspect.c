@@ -155,6 +155,30 @@ Test(space_inspect, a_gap_tells_what_was_missing_what_a_recompute_costs_and_what
   close_hand(&h);
 }
 
+Test(space_inspect, a_decision_sums_up_the_commands_of_a_storage) {
+  hand h;
+  plim_space_gap *gap = NULL;
+  int32_t n = 0;
+  open_hand(&h);
+  cr_assert_eq(plim_space_inspect_gaps(&h.in, &gap, &n), PLIM_OK);
+  const plim_space_decision a = plim_space_inspect_decision(&h.in, gap, n, storage(&h, 0));
+  cr_expect(a.runs == 1 && a.copies == 2 && a.gap == 0 && a.device == 0);
+  cr_expect_eq(a.time_ns, 10); /* of the copies alone */
+  cr_expect_str_eq(plim_space_decision_name(&a), "page");
+  const plim_space_decision b = plim_space_inspect_decision(&h.in, gap, n, storage(&h, 1));
+  cr_expect(b.runs == 1 && b.copies == 0 && b.gap == PLIM_NONE && b.time_ns == 0);
+  cr_expect_str_eq(plim_space_decision_name(&b), "keep");
+  const plim_space_decision copied = {.runs = 1, .copies = 1, .gap = PLIM_NONE},
+                            placed = {.device = 1, .gap = PLIM_NONE};
+  const plim_space_decision again = {.runs = 2, .gap = 0}, both = {.runs = 2, .copies = 1, .gap = 0};
+  cr_expect_str_eq(plim_space_decision_name(&copied), "copy");
+  cr_expect_str_eq(plim_space_decision_name(&placed), "place");
+  cr_expect_str_eq(plim_space_decision_name(&again), "recompute");
+  cr_expect_str_eq(plim_space_decision_name(&both), "recompute, copy");
+  plim_release(h.ctx, gap, n, sizeof *gap);
+  close_hand(&h);
+}
+
 Test(space_inspect, a_recompute_copies_what_it_reads_and_another_space_has) {
   hand h;
   plim_space_why why;
