@@ -107,7 +107,7 @@ static const bad_input inputs[] = {
      "no device is called 'cuda:x'; there are cpu, cuda:0, cuda:1, ..., sim and check"},
     {"train " SMALL "--steps 4 --memory-at 1=", 2, "--memory-at 1=: '' does not begin with a number"},
     {"train --data cifar10 --data-dir none", 3, "data_batch_1.bin"},
-    {"train --data cifar10", 3, "data_batch_1.bin"},
+    {"train --data cifar10", 3, "the binary version of CIFAR-10: --data-dir DIR"},
     {"train " SMALL "--device sim --model-costs --save x.ckpt", 2,
      "--save writes weights, and --device sim computes none"},
     {"train " SMALL "--memory cpu=50%,disk=1GiB --page-file x --save x", 2, "--save and --page-file are one file, x"},

@@ -28,6 +28,7 @@ typedef struct table {
   session *s;
   json_t *rows;
   int64_t capacity;
+  int has_head; /* printed with the first row: a folder without instances gets a sentence alone */
 } table;
 
 typedef struct result {
@@ -125,6 +126,8 @@ static plim_status bench_instance(void *user, const char *path) {
   if (t->s->o->json) {
     add_row(t, &r);
   } else {
+    if (!t->has_head) print_head(t);
+    t->has_head = 1;
     print_row(&r);
   }
   status = bench_go_on(t->s);
@@ -146,7 +149,6 @@ plim_status bench_pack(session *s, const char *folder) {
     t.capacity = size.bytes;
   }
   t.rows = json_array();
-  if (!s->o->json) print_head(&t);
   plim_status status = bench_files(s, folder, ".csv", bench_instance, &t);
   bench_rows_end(s, status, t.rows);
   return status;

@@ -302,8 +302,13 @@ static plim_status load_data(session *s) {
 }
 
 plim_status session_data(session *s) {
-  PLIM_TRY(load_data(s));
-  return check_batch(s);
+  plim_status status = load_data(s);
+  if (status == PLIM_ENOFILE && s->source.net.context == 0) {
+    char sentence[PLIM_ERROR_BYTES];
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+    return plim_fail(s->ctx, status, "%s: --data-dir DIR", sentence);
+  }
+  return status == PLIM_OK ? check_batch(s) : status;
 }
 
 static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {
