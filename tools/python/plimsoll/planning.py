@@ -31,9 +31,10 @@ class DoesNotFit(Error):
         self.smallest_bytes, self.bound_bytes, self.op = smallest_bytes, bound_bytes, op
 
 
-# By default a brief search, for planning to take at most a tenth of compiling. Where there is no plan then, or one further from
-# the proven bound than FAR_PERCENT, one of more moves follows, fewer than the library's default. In graphs of more than
-# 800 ops it has less than twice as many: then VERY_FAR_PERCENT counts (docs/results/pytorch.md).
+# By default a brief search, for planning to take at most a tenth of compiling. Where its plan is further from the proven bound
+# than FAR_PERCENT, a brief search of more moves follows; where there is no plan, a whole search of those moves, fewer than
+# the library's default. In graphs of more than 800 ops that is less than twice as many: there a whole search follows from
+# VERY_FAR_PERCENT on (docs/results/pytorch.md).
 BRIEF_MOVES_AN_OP, MOVES_AN_OP, MOST_MOVES = 250, 1_000, 400_000
 FAR_PERCENT, VERY_FAR_PERCENT = 4, 10
 _UNITS = {
@@ -371,22 +372,24 @@ class Graph:
         """The fastest plan found within budget_bytes; None: the plan that keeps everything.
 
         time_limit  seconds for the search; the default is a number of moves, which gives equal plans on every machine:
-                    250 for each op; 1,000 more, at most 400,000, where the plan is then far from its bound
+                    250 for each op; 1,000 more, at most 400,000, where there is then no plan, or one far from its bound
         save        folder in which graph.json, profile.json and plan.json are written
         DoesNotFit: no plan was found. Error: the graph is wrong.
         """
         asked = iterations > 0 or bool(time_limit)
         moves = iterations if asked else min(MOST_MOVES, MOVES_AN_OP * len(self.ops))
-        found, far = None, FAR_PERCENT
+        found, far, again = None, FAR_PERCENT, 0
         documents = self._documents(measured, progress)
         if budget_bytes is not None and not asked:
             brief = self._options(threads, seed, min(moves, BRIEF_MOVES_AN_OP * len(self.ops)), None)
             brief.brief = 1
             found = self._search(documents, budget_bytes, brief)
-            far = FAR_PERCENT if moves >= 2 * brief.iterations else VERY_FAR_PERCENT
+            again = int(found is not None and moves >= 2 * brief.iterations)
+            far = FAR_PERCENT if again else VERY_FAR_PERCENT
         if found is None or found.overhead_percent - found.bound_percent > far:
             documents = documents if found is None else self._documents(measured, progress)
             options = self._options(threads, seed, moves, time_limit)
+            options.brief = again
             thorough = self._search(documents, budget_bytes, options)
             if thorough is None and found is None:
                 self._refuse(documents, options)

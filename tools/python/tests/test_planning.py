@@ -66,9 +66,14 @@ class Planning(unittest.TestCase):
             brief, brief_ns = searches[0]
             far = brief_ns is None or 100 * (brief_ns - found.bound_ns) > FAR_PERCENT * found.keep_all_ns
             second.append(far)
-            self.assertEqual([row[0] for row in searches], [1, 0] if far else [1])
+            whole = [] if not far else [0] if brief_ns is None else [1]
+            self.assertEqual([row[0] for row in searches], [1, *whole])
             self.assertEqual(found.time_ns, min(time_ns for _, time_ns in searches if time_ns))
         self.assertEqual(set(second), {True, False})
+        with self.assertRaises(plimsoll.DoesNotFit):
+            searches.clear()
+            graph.plan(all_bytes * 20 // 100)
+        self.assertEqual([row[0] for row in searches], [1, 0])
         searches.clear()
         graph.plan(all_bytes * 60 // 100, iterations=20_000)
         self.assertEqual([row[0] for row in searches], [0])
