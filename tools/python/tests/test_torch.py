@@ -137,6 +137,19 @@ class Compile(unittest.TestCase):
         for one, other in zip(draws, draws[1:]):
             self.assertIn(one.writes[-1], other.reads)
 
+    def test_measuring_sets_back_the_generators_of_the_gpus_on_which_it_draws(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from plimsoll.torch.costs import gpus_of
+
+        graph = torch.fx.Graph()
+        operand = graph.placeholder("x")
+        result = graph.call_function(torch.ops.aten.neg.default, (operand,))
+        for device in ("cuda:0", "cpu"):
+            with FakeTensorMode():
+                operand.meta["val"] = torch.empty(2, device=device)
+            result.meta["val"] = operand.meta["val"]
+            self.assertEqual(gpus_of([result]), [torch.device(device)] if device != "cpu" else [])
+
     def test_shared_weights(self):
         self.assertTrue(self.check(shared_weights, "70%").planned.recomputed())
 
@@ -867,22 +880,34 @@ class Knapsack(unittest.TestCase):
         self.assertLessEqual(sum(sizes[i] for i in chosen), 1600000)
         self.assertEqual(chosen, [0, 1])
 
-    def test_pytorch_asks_it_in_bytes(self):
+    def asked(self, net, batch, budget):
+        """The solver, after PyTorch has split the step with it."""
         from torch._dynamo.backends.common import aot_autograd
         from torch._dynamo.backends.debugging import boxed_nop
         from torch._functorch.partitioners import min_cut_rematerialization_partition
 
         torch._dynamo.reset()
-        net, batch = shared_weights()
-        solver = pt.KnapsackSolver("200KiB")
+        solver = pt.KnapsackSolver(budget)
         ops = aot_autograd(
             fw_compiler=boxed_nop, bw_compiler=boxed_nop, partition_fn=min_cut_rematerialization_partition
         )
         with solver.settings():
             torch.compile(WithLoss(net), backend=ops, dynamic=False)(*batch).backward()
+        return solver
+
+    def test_pytorch_asks_it_in_bytes(self):
+        solver = self.asked(*shared_weights(), "200KiB")
         self.assertIsNotNone(solver.saved_bytes)
         self.assertLessEqual(solver.saved_bytes, 200 * 1024)
         self.assertNotEqual(solver.uuid(), pt.KnapsackSolver("1MiB").uuid())
+
+    def test_pytorch_asks_it_where_its_own_cut_saves_little(self):
+        net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10))
+        batch = torch.randn(256, 64), torch.randint(0, 10, (256,))
+        saved = [self.asked(net, batch, budget).saved_bytes for budget in ("10KiB", "1MiB")]
+        self.assertNotIn(None, saved)
+        self.assertLessEqual(saved[0], 10 * 1024)
+        self.assertLess(saved[0], saved[1])
 
 
 class Plans(unittest.TestCase):

@@ -70,6 +70,12 @@ def _synchronize(device: torch.device):
         torch.cuda.synchronize(device)
 
 
+def gpus_of(nodes) -> list[torch.device]:
+    """The GPUs on which operands and results of nodes lie: measuring draws from their generators."""
+    rows = (t for node in nodes for source in (node, *node.all_input_nodes) for t in tensors(source.meta.get("val")))
+    return list({t.device: None for t in rows if t.device.type == "cuda"})
+
+
 def _channels_last(value):
     return value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value
 
@@ -193,12 +199,12 @@ class Costs:
         """The cost of each op of a joint graph. measure False: modelled, nothing runs."""
         if not measure:
             return [_modelled(joint, node) for node in joint.nodes]
-        return self._all(lambda: [self._one(joint, node) for node in joint.nodes])
+        return self._all(lambda: [self._one(joint, node) for node in joint.nodes], gpus_of(joint.nodes))
 
     def of_channels_last(self, joint: Joint) -> dict[fx.Node, Cost]:
         """Of the convolutions of images, where all that they read has the layout channels last."""
         nodes = [node for node in joint.nodes if is_image_convolution(node)]
-        return self._all(lambda: {node: self._one(joint, node, True) for node in nodes})
+        return self._all(lambda: {node: self._one(joint, node, True) for node in nodes}, gpus_of(nodes))
 
     def channels_last_ns(self, joint: Joint, costs: list[Cost], last: dict[fx.Node, Cost]) -> int:
         """By how much a step takes longer where its convolutions run in the layout channels last: what they take themselves,
@@ -208,9 +214,9 @@ class Costs:
         moved = 4 * copied_filters_bytes(joint)  # a filter and its gradient, each read and written
         return own + int(moved / self._all(lambda: self._bytes_per_ns(device)))
 
-    def _all(self, measure):
+    def _all(self, measure, gpus: typing.Sequence[torch.device] = ()):
         before = self.measured
-        with unset_fake_temporarily(), _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with unset_fake_temporarily(), _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=gpus):
             rows = measure()
         if self.measured > before:
             self._write()

@@ -17,7 +17,7 @@ from ..planning import parse_bytes
 from .costs import modelled_ns
 from .joint import storage_bytes, storage_of, tensors
 
-ASKED = 0.5  # of activation_memory_budget: at 0 and at 1 PyTorch asks no solver
+ASKED = 1e-9  # of activation_memory_budget: at 0 PyTorch asks no solver, nor where a cut of its own saves a smaller share
 GRAINS = 4096  # parts in which bytes are counted
 
 
