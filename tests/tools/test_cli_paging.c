@@ -355,8 +355,15 @@ Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
   expect_output(run, "disk>cpu 6 copies of ");
   expect_output(run, "; peak, measured ");
   expect_output(run, "weights identical    yes");
-  (void)plim_test_program("compare " MLP "--memory cpu:0=6MiB,cpu:1=6MiB --steps 2");
-  plim_test_expect(2, "compare runs on one device: without cpu:1 its other run would have more threads a device");
+}
+
+/* The other run is on one device, with as many threads as each of the two has. */
+Test(cli_pages, compares_a_run_on_two_devices_with_one_that_keeps_everything_on_one) {
+  const program_run *run = plim_test_program("compare " TINY "--threads 2 --memory cpu:0=60%%,cpu:1=60%% --steps 2");
+  expect_output(run, "cpu, 1 thread,");
+  expect_output(run, ", placed");
+  expect_output(run, "overhead, measured");
+  expect_output(run, "weights identical    yes");
 }
 
 /* ---- budgets of the arena beside other spaces ---- */

@@ -160,7 +160,7 @@ const command command_compare = {
         "Train the same model twice in one process, under a budget and without one. The two runs take turns in chunks "
         "of 20 steps, so that noise hits both alike. Ends with a table of bytes, predicted and measured overhead, "
         "speed, test accuracy, and whether the weights are identical. Both runs use the numerics of the plan under the "
-        "budget.",
+        "budget. Beside a run on several devices the other one is on the first of them, with its threads alone.",
     .after =
         "EXAMPLES\n"
         "  plimsoll compare --model resnet20 --memory 45% --svg memory.svg\n"

@@ -306,9 +306,6 @@ static int device_number(const char *name) {
 /* Take the arena of device cpu:`number`. */
 static void take_device(parsing *p, int number, const char *size, const char *given) {
   options *o = p->o;
-  if (p->wanted->mask & COMMAND_COMPARE) {
-    refuse(p, "compare runs on one device: without cpu:%d its other run would have more threads a device", number);
-  }
   if (number > PLIM_PAGE_DEVICES) {
     refuse(p, "--memory %s: %d devices are the most, and cpu:%d is the last of them", given, PLIM_PAGE_DEVICES + 1,
            PLIM_PAGE_DEVICES);
