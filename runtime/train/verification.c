@@ -86,11 +86,34 @@ static plim_plan_options keep_all_as(const plim_plan *plan, const char **numeric
   return keep_all;
 }
 
-static plim_status plan_step(const plim_program *as, plim_program *program, int32_t step) {
+/* Leave each op of the profile the variant alone that its first run in the plan has. */
+static plim_status take_variants(const plim_plan *plan, const plim_graph *graph, plim_profile **profile) {
+  plim_profile *made = NULL;
+  plim_variant *variant = NULL;
+  int32_t *first = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(graph->ctx, graph->n_ops, sizeof *variant, &variant));
+  PLIM_CHECK(plim_allocate(graph->ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
+  for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
+    const plim_command *c = &plan->command[j];
+    if (c->kind == PLIM_COMMAND_RUN) variant[c->op] = plan->variant[c->variant].variant;
+  }
+  for (int32_t o = 0; o <= graph->n_ops; o++) first[o] = o;
+  PLIM_CHECK(plim_profile_make(graph, &(*profile)->machine, (*profile)->measured, first, variant, &made));
+  plim_profile_free(*profile);
+  *profile = made;
+done:
+  plim_release(graph->ctx, variant, graph->n_ops, sizeof *variant);
+  plim_release(graph->ctx, first, (int64_t)graph->n_ops + 1, sizeof *first);
+  return status;
+}
+
+static plim_status plan_step(const plim_program *as, plim_program *program, int32_t step, plim_plan_order order) {
   const int64_t n_ops = as->graph[step]->n_ops;
   const char **numerics_key = NULL;
   PLIM_TRY(plim_allocate(as->ctx, n_ops, sizeof *numerics_key, &numerics_key));
-  const plim_plan_options keep_all = keep_all_as(as->plan[step], numerics_key);
+  plim_plan_options keep_all = keep_all_as(as->plan[step], numerics_key);
+  keep_all.order = order;
   plim_status status =
       step == PLIM_PROGRAM_LAST ? plim_program_plan_last(program, &keep_all) : plim_program_plan(program, &keep_all);
   plim_release(as->ctx, numerics_key, n_ops, sizeof *numerics_key);
@@ -104,30 +127,48 @@ static plim_status rehearse(plim_program *program, plim_device *device, int *aga
   return *again ? plim_rehearsal_drop(program, device, &refused) : PLIM_OK;
 }
 
-static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_program *program) {
+static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_plan_order order,
+                                  plim_program *program) {
   for (int again = 1; again;) {
-    PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_TRAIN));
-    if (as->plan[PLIM_PROGRAM_LAST]) PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_LAST));
+    PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_TRAIN, order));
+    if (as->plan[PLIM_PROGRAM_LAST]) PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_LAST, order));
     PLIM_TRY(rehearse(program, device, &again));
   }
   return PLIM_OK;
 }
 
-plim_status plim_verify_make_unlimited(const plim_program *program, plim_device *device,
-                                       const plim_program_source *source, plim_program **out) {
+/* as_planned  in  1: in program order, with the variants of the plans */
+static plim_status make_unlimited(const plim_program *program, plim_device *device, const plim_program_source *source,
+                                  int as_planned, plim_program **out) {
   plim_program *made = NULL;
   PLIM_TRY(plim_program_make(device, source, &made));
   plim_status status = PLIM_OK;
   if (program->plan[PLIM_PROGRAM_LAST]) {
     status = plim_program_make_last(made, device, source, program->graph[PLIM_PROGRAM_LAST]->batch);
   }
-  if (status == PLIM_OK) status = plan_unlimited(program, device, made);
+  for (int32_t i = 0; as_planned && i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) {
+    if (i == PLIM_PROGRAM_EVAL || !program->plan[i]) continue;
+    status = take_variants(program->plan[i], made->graph[i], &made->profile[i]);
+  }
+  if (status == PLIM_OK) {
+    status = plan_unlimited(program, device, as_planned ? PLIM_ORDER_FIXED : PLIM_ORDER_ANY, made);
+  }
   if (status != PLIM_OK) {
     plim_program_free(made);
     return status;
   }
   *out = made;
   return PLIM_OK;
+}
+
+plim_status plim_verify_make_unlimited(const plim_program *program, plim_device *device,
+                                       const plim_program_source *source, plim_program **out) {
+  return make_unlimited(program, device, source, 0, out);
+}
+
+plim_status plim_verify_make_reference(const plim_program *program, plim_device *device,
+                                       const plim_program_source *source, plim_program **out) {
+  return make_unlimited(program, device, source, 1, out);
 }
 
 /* The options of the trainer, but with planned addresses and a fixed budget. */

@@ -1,11 +1,11 @@
 /* Verification: the same steps under a program's plans and under keep-all with the same numerics, compared bit for bit.
  *
  * The other run is the reference. It is neither placed nor paged, whatever the program's plans do. It has one arena of
- * any size on the trainer's device. Each op runs once, one after another, in the order of keep-all's plan, which need
- * not be program order. An op has a variant with the numerics key that it has in the program's plan: it may be another
- * variant of that key. Ops that the plan places on another device run on the trainer's device. So equal bits show that
- * recomputation, copies, homes in other spaces, places, order and addresses change nothing. Not compared are the loss,
- * activations and gradients, and evaluation steps do not run. A kernel that is wrong in both runs is not found. */
+ * any size on the trainer's device. Each op runs once, one after another, in program order, with the variant of its
+ * first run in the program's plan. Ops that the plan places on another device run on the trainer's device. So equal
+ * bits show that recomputation, copies, homes in other spaces, places, order and addresses change nothing. Not
+ * compared are the loss, activations and gradients, and evaluation steps do not run. A kernel that is wrong in both
+ * runs is not found. */
 #ifndef PLIM_RUNTIME_TRAIN_VERIFICATION_H
 #define PLIM_RUNTIME_TRAIN_VERIFICATION_H
 
@@ -41,13 +41,18 @@ PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_t
 PLIM_MUST_USE plim_status plim_verify_make_unlimited(const plim_program *program, plim_device *device,
                                                      const plim_program_source *source, plim_program **out);
 
+/* Make the reference: the same, but in program order, and each op with the variant that its first run has in the plan.
+ * It takes more bytes. PLIM_EDEVICE: the device refuses such a variant. */
+PLIM_MUST_USE plim_status plim_verify_make_reference(const plim_program *program, plim_device *device,
+                                                     const plim_program_source *source, plim_program **out);
+
 /* Called before each step, when `done` of `steps` steps are done. */
 typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
 
 /* Run the trainer's first `steps` steps and the same steps of an unlimited program with equal training options,
  * alternately. Then compare parameters, running statistics and optimizer state, each from its home.
  *   trainer    in/out  that has run no step (PLIM_EUSAGE); its data set and device are used for both
- *   unlimited  in      of plim_verify_make_unlimited; must outlive the call
+ *   unlimited  in      of plim_verify_make_reference, or _unlimited; must outlive the call
  *   on_step    in      may be NULL
  *   out        out     the names in it are borrowed from the trainer's program
  * A difference in bits is not a failure. PLIM_ENOFIT: there is no room for the unlimited run. Otherwise the errors of

@@ -48,7 +48,7 @@ static void on_step(void *user, int64_t done, int64_t steps) {
 
 static plim_status run_both(session *s, verification *v) {
   plim_trainer *trainer = NULL;
-  PLIM_TRY(plim_verify_make_unlimited(s->program, s->device, &s->source, &v->unlimited));
+  PLIM_TRY(plim_verify_make_reference(s->program, s->device, &s->source, &v->unlimited));
   PLIM_TRY(session_trainer(s, s->program, v->steps, &trainer));
   plim_status status = plim_verify(trainer, v->unlimited, v->steps, on_step, s, &v->difference);
   plim_trainer_close(trainer);
@@ -91,7 +91,8 @@ const command command_verify = {
     .summary = "show that a budget changes no bit of the weights",
     .about =
         "Train a few steps under a budget and the same steps under keep-all, with the same numerics, and compare every "
-        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor places.",
+        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor places. It "
+        "has program order and the kernels of the plan.",
     .after =
         "EXAMPLES\n"
         "  plimsoll verify --model resnet20 --data fashion-mnist --memory 45%\n"

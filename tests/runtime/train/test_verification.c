@@ -99,6 +99,35 @@ Test(verification, an_unlimited_program_recomputes_nothing_and_has_the_numerics_
   rig_close(&r);
 }
 
+static const char *variant_of(const plim_plan *plan, int32_t op) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *c = &plan->command[j];
+    if (c->kind == PLIM_COMMAND_RUN && c->op == op) return plan->variant[c->variant].variant.name;
+  }
+  return "";
+}
+
+Test(verification, a_reference_has_program_order_and_the_variants_of_the_plans) {
+  rig r = rig_open();
+  plim_program *reference = NULL;
+  plim_state_difference difference;
+  ok(&r, plim_verify_make_reference(r.program, r.device, &r.source, &reference));
+  cr_assert(reference);
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
+    if (i == PLIM_PROGRAM_EVAL) continue;
+    cr_assert_eq(reference->plan[i]->n_commands, reference->graph[i]->n_ops);
+    for (int32_t o = 0; o < reference->graph[i]->n_ops; o++) {
+      cr_assert_eq(reference->plan[i]->command[o].op, o);
+      cr_assert_str_eq(variant_of(reference->plan[i], o), variant_of(r.program->plan[i], o));
+    }
+  }
+  open_trainer(&r);
+  ok(&r, plim_verify(r.trainer, reference, STEPS, NULL, NULL, &difference));
+  cr_assert_eq(difference.different, 0, "%s differs", difference.name);
+  plim_program_free(reference);
+  rig_close(&r);
+}
+
 Test(verification, a_budget_changes_no_bit_of_two_epochs_with_their_last_batches) {
   rig r = rig_open();
   plim_state_difference difference;
