@@ -19,6 +19,13 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
+/* The plan of the arena alone. Without a time limit it is the same however many devices there are. */
+typedef struct alone_plan {
+  int32_t is_made;
+  plim_status status;
+  plim_plan *plan; /* NULL: there is none */
+} alone_plan;
+
 /* One graph. */
 typedef struct page_search {
   plim_context *ctx;
@@ -29,6 +36,7 @@ typedef struct page_search {
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   plim_plan *best;
   plim_plan *plain; /* the best plan before the joint search; NULL: none */
+  alone_plan *alone;
 } page_search;
 
 /* One set of variants. */
@@ -153,6 +161,19 @@ static plim_status try_joined_spaces(const page_attempt *attempt) {
   return status;
 }
 
+/* The plan of the arena alone for several devices, which a search for fewer of them may have made. */
+static plim_status make_alone(const page_attempt *attempt, const plim_plan_options *plain, plim_plan **out) {
+  const page_search *search = attempt->whole;
+  alone_plan *alone = search->alone;
+  if (search->options->time_limit_ns > 0)
+    return plim_arena_plan_make(search->ctx, search->graph, attempt->profile, plain, out);
+  if (!alone->is_made) {
+    alone->status = plim_arena_plan_make(search->ctx, search->graph, attempt->profile, plain, &alone->plan);
+    alone->is_made = 1;
+  }
+  return alone->status == PLIM_OK ? plim_plan_from_parts(search->graph, alone->plan, out) : alone->status;
+}
+
 /* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
 static plim_status try_arena_alone(const page_attempt *attempt) {
   const page_search *search = attempt->whole;
@@ -161,7 +182,7 @@ static plim_status try_arena_alone(const page_attempt *attempt) {
   plain.front_folder = NULL;
   const int64_t known = search->wanted->n_devices > 0 ? INT64_MAX : known_ns(search);
   plim_status made = known == INT64_MAX
-                         ? plim_arena_plan_make(search->ctx, search->graph, attempt->profile, &plain, &plan)
+                         ? make_alone(attempt, &plain, &plan)
                          : plim_arena_faster(search->ctx, search->graph, attempt->profile, &plain, known, &plan);
   return take_one_arena(attempt, made, plan);
 }
@@ -294,6 +315,9 @@ done:
   return status;
 }
 
+static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
+                             alone_plan *alone, plim_plan **plain, plim_plan **out);
+
 /* Begin with the plan of one device fewer, where there is one. */
 static plim_status begin_with_fewer(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
   plim_paging fewer = *search->wanted;
@@ -304,7 +328,7 @@ static plim_status begin_with_fewer(page_search *search, const plim_profile *pro
   inner.paging = &fewer;
   const plim_paging_task task = {search->ctx, search->graph, profile, &inner, keep_all};
   int64_t outer_ns = begin_part(search, paging_tuning.plan.fewer_part);
-  plim_status status = plim_page_plan_make(&task, search->known_ns, &plain, &plan);
+  plim_status status = make_from(&task, keep_all, search->known_ns, search->alone, &plain, &plan);
   status = plim_effort_end(search->ctx, outer_ns, status);
   plim_plan_free(plain);
   if (plan && plan->n_page_spaces == 0) {
@@ -320,8 +344,9 @@ static plim_status begin_with_fewer(page_search *search, const plim_profile *pro
 /* ---- the whole ---- */
 
 static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
-                             plim_plan **plain, plim_plan **out) {
+                             alone_plan *alone, plim_plan **plain, plim_plan **out) {
   page_search search = {.ctx = task->ctx,
+                        .alone = alone,
                         .graph = task->graph,
                         .options = task->options,
                         .wanted = task->options->paging,
@@ -341,10 +366,12 @@ static plim_status make_from(const plim_paging_task *task, const plim_plan *keep
 }
 
 plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out) {
-  if (task->keep_all) return make_from(task, task->keep_all, known_ns, plain, out);
+  alone_plan alone = {.is_made = 0};
   plim_plan *keep_all = NULL;
-  PLIM_TRY(plim_arena_once(task->ctx, task->graph, task->profile, task->options, &keep_all));
-  plim_status status = make_from(task, keep_all, known_ns, plain, out);
+  plim_status status = PLIM_OK;
+  if (!task->keep_all) PLIM_TRY(plim_arena_once(task->ctx, task->graph, task->profile, task->options, &keep_all));
+  status = make_from(task, task->keep_all ? task->keep_all : keep_all, known_ns, &alone, plain, out);
+  plim_plan_free(alone.plan);
   plim_plan_free(keep_all);
   return status;
 }
