@@ -91,7 +91,8 @@ const command command_verify = {
     .summary = "show that a budget changes no bit of the weights",
     .about =
         "Train a few steps under a budget and the same steps under keep-all, with the same numerics, and compare every "
-        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor places. It "
+        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor places. "
+        "It "
         "has program order and the kernels of the plan.",
     .after =
         "EXAMPLES\n"
