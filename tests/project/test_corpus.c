@@ -27,8 +27,19 @@ TestSuite(corpus);
 
 /* ---- figures of commands ---- */
 
+/* Fields of answers that have another name since. */
+static const struct {
+  const char *was, *is;
+} renamed[] = {{"lives", "buffers"},
+               {"height_bytes", "packed_bytes"},
+               {"plan_steps", "commands"},
+               {"steps", "commands"},
+               {"training_steps", "steps"}};
+
 static double value_of(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
+  for (size_t i = 0; !value && i < sizeof renamed / sizeof *renamed; i++)
+    if (strcmp(renamed[i].was, key) == 0) value = json_object_get(object, renamed[i].is);
   if (json_is_boolean(value)) return json_is_true(value);
   return json_is_number(value) ? json_number_value(value) : NAN;
 }

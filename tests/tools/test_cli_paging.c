@@ -361,7 +361,7 @@ Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
 Test(cli_pages, compares_a_run_on_two_devices_with_one_that_keeps_everything_on_one) {
   const program_run *run = plim_test_program("compare " TINY "--threads 2 --memory cpu:0=60%%,cpu:1=60%% --steps 2");
   expect_output(run, "cpu, 1 thread,");
-  expect_output(run, ", placed");
+  expect_output(run, " devices together");
   expect_output(run, "overhead, measured");
   expect_output(run, "weights identical    yes");
 }

@@ -114,8 +114,8 @@ static const struct {
     {"plan " SMALL "--memory 100MiB -o m.json", PLANNED "budget_bytes seconds"},
     {"check p.json --graph g.json", "overhead_percent bound_percent peak_bytes arena_bytes valid seconds"},
     {"check m.json", "overhead_percent bound_percent peak_bytes arena_bytes valid seconds"},
-    {"pack m.json --capacity 100MiB --time-limit 1s", "packed_bytes bound_bytes proved seconds"},
-    {"pack lives.csv --capacity 1048576 -o packed.csv", "packed_bytes bound_bytes proved seconds"},
+    {"pack m.json --capacity 100MiB --time-limit 1s", "packed_bytes height_bytes bound_bytes proved seconds"},
+    {"pack lives.csv --capacity 1048576 -o packed.csv", "packed_bytes height_bytes bound_bytes proved seconds"},
     {"simulate --graph dtr.json --memory 90% --online dtr", "overhead_percent arena_bytes budget_bytes seconds"},
     {"simulate --graph dtr.json --memory 90% --planner search --iterations 100",
      "overhead_percent arena_bytes budget_bytes seconds"},
@@ -127,7 +127,8 @@ static const struct {
     {"train " SMALL "--steps 4 --memory 100MiB --retime 2", PLANNED "budget_bytes seconds images_per_second"},
     {"train " SMALL "--steps 3 --memory 110% --memory-at 1=100%", PLANNED "budget_bytes seconds images_per_second"},
     {"train " SMALL "--steps 3 --memory 130% --online coop", "arena_bytes budget_bytes seconds images_per_second"},
-    {"verify " SMALL "--steps 2 --memory 100MiB", "identical tensors_compared tensors_different seconds"},
+    {"verify " SMALL "--steps 2 --memory 100MiB",
+     "identical tensors_compared tensors_different values_compared values_different seconds"},
 };
 
 static void write_inputs(void) {

@@ -38,6 +38,7 @@ static void print_table(const session *s, const plim_buffer_list *buffers, const
   if (capacity < INT64_MAX) figures_bytes(&f, 0, "capacity_bytes", "capacity", capacity);
   figures_count(&f, 0, "first_fit_bytes", "first-fit", found->first_fit);
   figures_count(&f, 0, "packed_bytes", "packed size", found->packed_bytes);
+  (void)json_object_set_new(f.object, "height_bytes", json_integer(found->packed_bytes)); /* its earlier name */
   figures_count(&f, 0, "peak_bytes", "peak", found->peak_bytes);
   figures_count(&f, 0, "bound_bytes", "lower bound", found->bound);
   figures_real(&f, 0, "gap_percent", "gap", "%.2f %%", gap_percent(found->packed_bytes, found->bound));

@@ -31,6 +31,8 @@ static void print_table(session *s, const verification *v, double seconds) {
   (void)json_object_set_new(o, "tensors_compared", json_integer(d->values));
   (void)json_object_set_new(o, "bytes_compared", json_integer(d->bytes));
   (void)json_object_set_new(o, "tensors_different", json_integer(d->different));
+  (void)json_object_set_new(o, "values_compared", json_integer(d->values)); /* earlier names of the two counts */
+  (void)json_object_set_new(o, "values_different", json_integer(d->different));
   (void)json_object_set_new(o, "identical", json_boolean(d->different == 0));
   (void)json_object_set_new(o, "seconds", json_real(seconds));
   figures_flag(&f, 0, NULL, "weights identical", d->different == 0);

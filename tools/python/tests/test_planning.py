@@ -268,7 +268,7 @@ class Snapshot(unittest.TestCase):
         from plimsoll.snapshot import MARK
 
         self.path.write_bytes(pickle.dumps(self.snapshot()))
-        template = pathlib.Path(__file__).parents[2] / "plimsoll" / "trace_page.html"
+        template = pathlib.Path(__file__).parents[2] / "plimsoll" / "trace" / "trace_page.html"
         page = pathlib.Path(self.folder.name, "run.html")
         page.write_text(template.read_text().replace("/*DATA*/", "{}"))
         plimsoll.add_snapshot(page, self.path)
