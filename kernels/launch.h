@@ -34,11 +34,12 @@ typedef struct k_launch {
  * 4 KiB as arguments of a kernel. Only ops with a list of any number, as concat, have more than one. */
 enum { K_LAUNCH_OPERANDS = 32 };
 int32_t k_launch_count(const plim_op_desc *op);
-/* Fill *launch for launch `number` (0, 1, ...) of an op; 0 when its shapes or attributes are none that the kernels
- * serve. Nothing that a later run reads or writes lies outside the operands when this returned 1. k_launch_make: for
- * the first, which is the only one of ops without a list of any number. */
-int k_launch_make_at(const plim_op_desc *op, int32_t number, k_launch *launch);
+/* Fill *launch for the first launch of an op, the only one of ops without a list of any number; 0 when its shapes or
+ * attributes are none that the kernels serve. Nothing that a later run reads or writes lies outside the operands when
+ * this returned 1. */
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
+/* Fill *launch for the one after *before, which is of the same op. It takes O(K_LAUNCH_OPERANDS). */
+void k_launch_make_next(const plim_op_desc *op, const k_launch *before, k_launch *launch);
 
 /* Cut what tiles do row after row into more tiles, for a device of thousands of threads. Workspace and bits change. */
 void k_launch_divide_more(k_launch *launch);

@@ -18,8 +18,7 @@ static int parts(const plim_shape *whole, const plim_shape *part, k_body body, k
   *first = launch->number * K_LAUNCH_OPERANDS;
   *n = *n - *first < K_LAUNCH_OPERANDS ? *n - *first : K_LAUNCH_OPERANDS;
   joint->whole = all;
-  joint->part_at[0] = 0;
-  for (int32_t i = 0; i < *first; i++) joint->part_at[0] += plim_shape_elements(&part[i]) / rows;
+  joint->part_at[0] = launch->number > 0 ? joint->part_at[K_LAUNCH_OPERANDS] : 0; /* where the one before ended */
   for (int32_t i = 0; i < *n; i++) {
     const int64_t width = plim_shape_elements(&part[*first + i]) / rows;
     joint->part_at[i + 1] = joint->part_at[i] + width;

@@ -43,11 +43,13 @@ int32_t k_launch_count(const plim_op_desc *op) {
   return (larger(op->n_in, op->n_out) + K_LAUNCH_OPERANDS - 1) / K_LAUNCH_OPERANDS;
 }
 
-int k_launch_make(const plim_op_desc *op, k_launch *launch) {
-  return k_launch_make_at(op, 0, launch);
+static int number_of(plim_op_kind kind) {
+  int i = 0;
+  while (i < KINDS && kinds[i].kind != kind) i++;
+  return i;
 }
 
-int k_launch_make_at(const plim_op_desc *op, int32_t number, k_launch *launch) {
+int k_launch_make(const plim_op_desc *op, k_launch *launch) {
   plim_dtype type;
   int layout = -1;
   if (!are_valid(plim_op_inputs(op), op->n_in, &layout) || !are_valid(plim_op_outputs(op), op->n_out, &layout) ||
@@ -55,11 +57,18 @@ int k_launch_make_at(const plim_op_desc *op, int32_t number, k_launch *launch) {
       !plim_op_type(op, &type)) {
     return 0;
   }
-  int i = 0;
-  while (i < KINDS && kinds[i].kind != op->kind) i++;
+  const int i = number_of(op->kind);
   if (layout == PLIM_LAYOUT_COUNT && (i == KINDS || kinds[i].layouts == ONE)) return 0;
-  *launch = (k_launch){.number = number,
-                       .call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
+  *launch = (k_launch){.call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
   launch->call.type = type == PLIM_BF16 ? K_TYPE_BF16 : K_TYPE_FLOAT;
   return i < KINDS ? kinds[i].launch(op, launch) : k_launch_elementwise(op, launch);
+}
+
+void k_launch_make_next(const plim_op_desc *op, const k_launch *before, k_launch *launch) {
+  *launch = *before;
+  launch->number++;
+  launch->phases = 0;
+  launch->call.n_in = op->n_in;
+  launch->call.n_out = op->n_out;
+  (void)kinds[number_of(op->kind)].launch(op, launch); /* what serves the first serves all */
 }

@@ -70,7 +70,7 @@ static int drop_fits(const plim_op_desc *op) {
 }
 
 static int heads_divide(const plim_shape *y, const plim_shape *lse) {
-  return y->dim[2] % lse->dim[2] == 0;
+  return lse->dim[2] > 0 && y->dim[2] % lse->dim[2] == 0;
 }
 static int heads_forward(const plim_op_desc *op) {
   return heads_divide(&op->out[0], &op->out[1]);

@@ -341,6 +341,30 @@ static const char *operands_fault(const plim_op_row *row) {
   return NULL;
 }
 
+/* Whether a word of `text` occurs in what follows it there, or in a gradient after number g. */
+static int is_named_again(const plim_op_row *row, int g, const char *text) {
+  for (const char *word = text; *word;) {
+    const size_t length = plim_word_next(&word);
+    const char *rest = word + length;
+    for (int i = g; length > 0 && i < PLIM_ROW_GRADIENTS && row->gradient[i].of; i++) {
+      for (const char *other = i == g ? rest : row->gradient[i].of; *other;) {
+        const size_t other_length = plim_word_next(&other);
+        if (other_length == length && strncmp(other, word, length) == 0) return 1;
+        other += other_length;
+      }
+    }
+    word = rest;
+  }
+  return 0;
+}
+
+static const char *gradients_fault(const plim_op_row *row) {
+  for (int g = 0; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
+    if (is_named_again(row, g, row->gradient[g].of)) return "an operand has two gradients";
+  }
+  return NULL;
+}
+
 const char *plim_op_row_fault(const plim_op_row *row) {
   if (row->struct_bytes != sizeof *row) return "struct_bytes is not sizeof(plim_op_row)";
   if (!is_name(row->name)) return "the name is not 1 to 63 of a-z, 0-9, _ and .";
@@ -348,6 +372,7 @@ const char *plim_op_row_fault(const plim_op_row *row) {
   if (!row->doc || !row->doc[0]) return "there is no line that says what the op computes";
   const char *fault = operands_fault(row);
   if (!fault) fault = attrs_fault(row);
+  if (!fault) fault = gradients_fault(row);
   for (int i = 0; i < row->n_pairs && !fault; i++) {
     if (i == PLIM_ROW_PAIRS || !plim_op_operand_at(row->in, row->pair[i].in) ||
         !plim_op_operand_at(row->out, row->pair[i].out)) {

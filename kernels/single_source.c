@@ -23,7 +23,7 @@ int plim_single_source_launches(const plim_op_desc *op, const plim_kernel_memory
   *launch = plim_kernel_allocate(memory, (size_t)*n, sizeof **launch);
   if (!*launch) return PLIM_KERNEL_NOMEM;
   (*launch)[0] = first;
-  for (int32_t l = 1; l < *n; l++) (void)k_launch_make_at(op, l, &(*launch)[l]); /* what serves the first serves all */
+  for (int32_t l = 1; l < *n; l++) k_launch_make_next(op, &(*launch)[l - 1], &(*launch)[l]);
   return PLIM_KERNEL_OK;
 }
 

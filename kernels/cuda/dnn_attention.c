@@ -15,10 +15,11 @@ int plim_dnn_attention_of(const plim_op_desc *op, plim_dnn_attention *attention)
   if ((op->kind != PLIM_OP_ATTENTION && !backward) || plim_op_math(op) != PLIM_PRECISION_BF16) return 0;
   if (!plim_op_fits(op, NULL, NULL, 0)) return 0;
   const plim_shape *y = backward ? &op->in[2] : &op->out[0], *lse = backward ? &op->in[3] : &op->out[1];
-  const int64_t heads = lse->dim[2], depth = y->dim[2] / heads;
+  const int64_t heads = lse->dim[2], tokens = y->dim[1], depth = y->dim[2] / heads;
   if (depth % DEPTH_UNIT != 0) return 0;
+  if (tokens < 1 || heads > UINT32_MAX / tokens || heads * tokens > INT64_MAX / tokens) return 0; /* steps of scores */
   *attention = (plim_dnn_attention){
-      .backward = backward, .sequences = y->dim[0], .heads = heads, .tokens = y->dim[1], .depth = depth};
+      .backward = backward, .sequences = y->dim[0], .heads = heads, .tokens = tokens, .depth = depth};
   return 1;
 }
 

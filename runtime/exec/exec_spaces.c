@@ -75,10 +75,11 @@ static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
 }
 
 static void say_how(plim_exec *exec, int32_t space, int rings) {
-  const plim_page_memory *page = &exec->spaces.memory[space];
-  if (page->fd < 0) return;
+  char how[sizeof exec->spaces.memory[space].how]; /* apart from where the text goes */
+  if (exec->spaces.memory[space].fd < 0) return;
+  memcpy(how, exec->spaces.memory[space].how, sizeof how);
   (void)snprintf(exec->spaces.how[space], sizeof exec->spaces.how[space], "%s, %s",
-                 rings ? "io_uring" : "pread and pwrite", page->how);
+                 rings ? "io_uring" : "pread and pwrite", how);
 }
 
 static plim_status fail_streams(const plim_exec *exec, int32_t n) {

@@ -21,7 +21,7 @@ static counts count_lists(const plim_graph_builder *b) {
   counts c = {0, 0, 0};
   for (int64_t o = 0; o < b->n_ops; o++) {
     const plim_draft_op *s = &b->op[o];
-    c.operands += s->n_in + s->n_out + s->n_upd;
+    c.operands += (int64_t)s->n_in + s->n_out + s->n_upd;
     c.pairs += s->n_pairs;
     c.many +=
         many_of(s->n_in, PLIM_OP_MAX_IN) + many_of(s->n_out, PLIM_OP_MAX_OUT) + many_of(s->n_upd, PLIM_OP_MAX_UPD);
@@ -208,7 +208,8 @@ static plim_status check_order(const plim_graph *g, int32_t s) {
 
 /* Check that outputs of one op do not overlap, and that it updates each storage through one operand. */
 static plim_status check_results_disjoint(const plim_graph *g, const plim_op *op) {
-  for (int32_t i = 0; i < op->n_out; i++) {
+  const int32_t pairs_of = op->n_writes < op->n_out ? op->n_out : 0; /* each in a storage of its own: none overlap */
+  for (int32_t i = 0; i < pairs_of; i++) {
     for (int32_t j = 0; j < i; j++) {
       const plim_value *a = &g->value[op->out[i]], *b = &g->value[op->out[j]];
       if (a->storage == b->storage && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes) {

@@ -4,9 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES_TEXT = 256, RULES_TEXT = 384 };
+enum { TYPES_TEXT = 256, RULES_TEXT = 384, COUNT_TEXT = 32, TYPES_SHOWN = 4 /* of a list */ };
 
 /* A custom op may have any operands within the general limits, which builder.c checks. */
+static const char *count_text(char *text, int least, int most) {
+  if (most == INT32_MAX) (void)snprintf(text, COUNT_TEXT, "at least %d", least);
+  if (most < INT32_MAX) (void)snprintf(text, COUNT_TEXT, "%d to %d", least, most);
+  return text;
+}
+
 plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *s) {
   const plim_op_row *row = plim_op_kind_row(s->kind);
   const int in_most = plim_op_operands_most(row->in), in_least = plim_op_operands_least(row->in);
@@ -17,16 +23,20 @@ plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *s) {
       s->n_upd >= upd_least && s->n_upd <= upd_most) {
     return PLIM_OK;
   }
-  return plim_fail(
-      ctx, PLIM_EDATA,
-      "op '%.255s': a %s has %d to %d inputs, %d to %d outputs and updates %d to %d values, not %d, %d and %d", s->name,
-      row->name, in_least, in_most, out_least, out_most, upd_least, upd_most, s->n_in, s->n_out, s->n_upd);
+  char in[COUNT_TEXT], out[COUNT_TEXT], upd[COUNT_TEXT];
+  return plim_fail(ctx, PLIM_EDATA,
+                   "op '%.255s': a %s has %s inputs, %s outputs and updates %s values, not %d, %d and %d", s->name,
+                   row->name, count_text(in, in_least, in_most), count_text(out, out_least, out_most),
+                   count_text(upd, upd_least, upd_most), s->n_in, s->n_out, s->n_upd);
 }
 
 static int append_types(char *text, int used, const char *list, const plim_shape *shape, int32_t count) {
-  for (int32_t i = 0; i < count && used < TYPES_TEXT; i++) {
+  for (int32_t i = 0; i < count && i < TYPES_SHOWN && used < TYPES_TEXT; i++) {
     used += snprintf(text + used, (size_t)(TYPES_TEXT - used), "%s%s", i == 0 ? list : " ",
                      plim_dtype_name(shape[i].dtype));
+  }
+  if (count > TYPES_SHOWN && used < TYPES_TEXT) {
+    used += snprintf(text + used, (size_t)(TYPES_TEXT - used), " and %d more", (int)(count - TYPES_SHOWN));
   }
   return used;
 }

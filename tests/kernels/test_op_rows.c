@@ -166,6 +166,8 @@ Test(op_rows, rows_with_faults_are_refused_with_a_sentence) {
   REFUSED("no built-in attribute", row.attrs = "eps epsilon");
   REFUSED("lies outside", row.own[1].at += 2 * sizeof(int64_t));
   REFUSED("a pair is not", (row.n_pairs = 1, row.pair[0].out = 1));
+  REFUSED("two gradients", (row.gradient[0].of = "x w x"));
+  REFUSED("two gradients", (row.gradient[0].of = "x", row.gradient[1].of = "w x"));
   cr_assert_null(plim_op_kind_add(&mixing, &kind));
   REFUSED("another row of that name", (void)0);
 }
