@@ -264,7 +264,7 @@ void plim_bound_plan_free(plim_bound_plan *bound) {
   plim_block_release(bound->ctx, &bound->memory);
 }
 
-void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_page_memory *memory) {
+void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_memory_region *memory) {
   int32_t used = bound->command[bound->plan->n_commands].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];

@@ -6,7 +6,7 @@
 
 #include "runtime/base/array.h"
 #include "runtime/device/device.h"
-#include "runtime/device/page_memory.h"
+#include "runtime/device/memory_region.h"
 
 typedef struct plim_bound_command {
   void *kernel; /* prepared by the device; NULL with own kernels */
@@ -78,7 +78,7 @@ void plim_bound_plan_free(plim_bound_plan *bound); /* a zeroed one is legal */
 /* Set the pointer of every operand.
  *   memory  [n_page_spaces + 1]  in  of each space, from the arena on
  * O(operands). */
-void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_page_memory *memory);
+void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_memory_region *memory);
 
 /* Arguments of the kernel of command j: operands and workspace; seed and step are 0. O(1), allocates nothing. */
 plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j);

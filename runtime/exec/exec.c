@@ -169,7 +169,7 @@ static plim_status run_queued(running_step *s) {
 /* Run all commands, copy the results, and wait. */
 static plim_status run_step(running_step *s) {
   plim_exec *exec = s->exec;
-  const plim_page_memory *arena = &exec->spaces.memory[0];
+  const plim_memory_region *arena = &exec->spaces.memory[0];
   if (s->watch) {
     PLIM_TRY(s->watch->begin(exec->device, s->bound->graph, s->bound->plan, arena->base, arena->bytes,
                              s->timed_by_device || s->timed_by_clock));

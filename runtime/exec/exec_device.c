@@ -22,7 +22,7 @@ void plim_exec_device_release(const plim_exec *exec, void *ptr, int64_t bytes) {
 
 plim_status plim_exec_device_resize(const plim_exec *exec, int64_t to_bytes, int64_t *returned) {
   plim_device *device = exec->device;
-  const plim_page_memory *arena = &exec->spaces.memory[0];
+  const plim_memory_region *arena = &exec->spaces.memory[0];
   if (!device) return plim_guarded_resize(exec->ctx, arena->base, arena->bytes, to_bytes, 1, returned);
   if (!device->api->memory.resize) return PLIM_OK;
   return device->api->memory.resize(device, arena->base, arena->bytes, to_bytes, returned);

@@ -37,7 +37,7 @@ typedef struct plim_exec_plan {
 typedef struct plim_exec_spaces {
   int32_t n;              /* the most that a plan has, with the arena */
   int32_t without_queues; /* 1: a page space was opened, and no queues since */
-  plim_page_memory memory[PLIM_PLAN_SPACES];
+  plim_memory_region memory[PLIM_PLAN_SPACES];
   /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
   plim_prepared kernels[PLIM_PLAN_SPACES];
   char name[PLIM_PLAN_SPACES][PLIM_PAGE_NAME_BYTES]; /* of page spaces in the plans; "": not open */

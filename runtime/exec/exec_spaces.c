@@ -35,7 +35,7 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
 }
 
 /* The device copies by itself between its memory and page-locked memory of the host. */
-static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
+static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_memory_region *page) {
   if (!plim_page_is_host(name)) {
     return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "device %s pages to host alone, and the plan has space \"%s\"",
                      exec->device->api->name, name);
@@ -43,14 +43,14 @@ static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t 
   return plim_streams_grow_page(exec, page, bytes);
 }
 
-static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
-  if (page->bytes > 0) return plim_page_memory_grow(exec->ctx, page, bytes);
+static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_memory_region *page) {
+  if (page->bytes > 0) return plim_memory_region_grow(exec->ctx, page, bytes);
   return plim_page_is_file(name) ? plim_page_file_open(exec->ctx, exec->options.page_file, bytes, page)
-                                 : plim_page_memory_open(exec->ctx, bytes, page);
+                                 : plim_memory_region_open(exec->ctx, bytes, page);
 }
 
 static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int32_t space) {
-  plim_page_memory *page = &exec->spaces.memory[space];
+  plim_memory_region *page = &exec->spaces.memory[space];
   const int was_open = page->bytes > 0;
   const char *name;
   int64_t bytes;
@@ -137,7 +137,7 @@ void plim_exec_close_spaces(plim_exec *exec) {
     if (plim_streams_has(exec)) {
       plim_streams_close_page(exec, &exec->spaces.memory[space]);
     } else {
-      plim_page_memory_close(&exec->spaces.memory[space]);
+      plim_memory_region_close(&exec->spaces.memory[space]);
     }
   }
 }

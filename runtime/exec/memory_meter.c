@@ -15,7 +15,7 @@ static void count(struct plim_meter_space *space, plim_bound_buffer *buffer, con
   if (top > space->packed_bytes) space->packed_bytes = top;
 }
 
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, const plim_page_memory *memory) {
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, const plim_memory_region *memory) {
   const plim_plan *plan = bound->plan;
   *meter = (plim_memory_meter){.space[0].base = NULL};
   for (int32_t space = 0; space <= plan->n_page_spaces; space++) meter->space[space].base = memory[space].base;

@@ -16,7 +16,7 @@ typedef struct plim_memory_meter {
 /* Begin a step: count the buffers that hold bytes before the first command, those of persistent storages and inputs.
  *   memory  [n_page_spaces + 1]  in  of each space, from the arena on; base NULL: no arena size is measured
  * O(n_buffers). */
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, const plim_page_memory *memory);
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, const plim_memory_region *memory);
 
 /* Call before command j runs with the pointers in `bound`. Subtracts buffers that have ended, and adds buffers that its
  * arguments bind for the first time. O(operands + buffers that end here). */

@@ -150,7 +150,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
     if (plan[i]->arena_bytes > bytes) bytes = plan[i]->arena_bytes;
   }
   PLIM_TRY(plim_exec_device_alloc(exec, bytes, 1, &base));
-  exec->spaces.memory[0] = (plim_page_memory){.base = base, .bytes = bytes, .fd = -1};
+  exec->spaces.memory[0] = (plim_memory_region){.base = base, .bytes = bytes, .fd = -1};
   exec->arena.first_bytes = bytes;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     plim_bound_plan_set_addresses(&exec->plan[i].bound, exec->spaces.memory);

@@ -7,7 +7,7 @@
 
 plim_status plim_exec_resize(plim_exec *exec, int64_t bytes) {
   int64_t returned = 0;
-  plim_page_memory *arena = &exec->spaces.memory[0];
+  plim_memory_region *arena = &exec->spaces.memory[0];
   if (bytes == arena->bytes) return PLIM_OK;
   PLIM_TRY(plim_exec_device_resize(exec, bytes, &returned));
   arena->bytes = bytes;

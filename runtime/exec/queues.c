@@ -27,7 +27,7 @@ typedef struct worker {
 
 struct plim_queues {
   plim_context *ctx;
-  const plim_page_memory *memory; /* [PLIM_PLAN_SPACES] of each space */
+  const plim_memory_region *memory; /* [PLIM_PLAN_SPACES] of each space */
   const plim_exec_options *options;
   int32_t n_queues, n_started, threads;
   worker worker[PLIM_PLAN_QUEUES]; /* [0] is not used */
@@ -229,7 +229,7 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
   const plim_command *command = &q->bound->plan->command[q->failed_command];
   const int is_write = is_page_write(q, command);
   const int32_t op = graph->storage[command->storage].producer, space = is_write ? command->to : command->from;
-  const plim_page_memory *page = &q->memory[space];
+  const plim_memory_region *page = &q->memory[space];
   char of[PART_BYTES] = "", file[PART_BYTES] = "";
   if (op >= 0) (void)snprintf(of, sizeof of, " of op \"%s\"", graph->op[op].name);
   if (page->fd >= 0) (void)snprintf(file, sizeof file, ", page file %s", page->name);
@@ -287,7 +287,7 @@ static plim_status start(plim_queues *q) {
                    strerror(error));
 }
 
-plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_page_memory *memory,
+plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_memory_region *memory,
                              const plim_exec_options *options, int32_t threads, plim_queues **out) {
   plim_queues *q = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *q, &q));

@@ -7,7 +7,7 @@
 #ifndef PLIM_RUNTIME_EXEC_QUEUES_H
 #define PLIM_RUNTIME_EXEC_QUEUES_H
 
-#include "runtime/device/page_memory.h"
+#include "runtime/device/memory_region.h"
 #include "runtime/exec/bind.h"
 #include "runtime/exec/exec.h"
 
@@ -21,7 +21,7 @@ typedef plim_status plim_queues_run(void *user, int32_t j);
  *   threads                      in   number of threads of the parallel regions that runs of a queue start
  *   out      [1]                 out  close with plim_queues_close
  * PLIM_ENOMEM: no memory, or a thread cannot be started. */
-PLIM_MUST_USE plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_page_memory *memory,
+PLIM_MUST_USE plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_memory_region *memory,
                                            const plim_exec_options *options, int32_t threads, plim_queues **out);
 void plim_queues_close(plim_queues *queues); /* NULL is legal */
 

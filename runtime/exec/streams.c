@@ -63,18 +63,18 @@ plim_status plim_streams_copy(const plim_exec *exec, const plim_bound_plan *boun
 
 /* ---- page spaces ---- */
 
-plim_status plim_streams_grow_page(const plim_exec *exec, plim_page_memory *page, int64_t bytes) {
+plim_status plim_streams_grow_page(const plim_exec *exec, plim_memory_region *page, int64_t bytes) {
   void *pinned = NULL;
   PLIM_TRY(exec->device->api->memory.alloc_pinned(exec->device, bytes, &pinned));
   memset(pinned, 0, (size_t)bytes);
   if (page->bytes > 0) memcpy(pinned, page->base, (size_t)page->bytes);
   plim_streams_close_page(exec, page);
-  *page = (plim_page_memory){.base = pinned, .bytes = bytes, .fd = -1};
+  *page = (plim_memory_region){.base = pinned, .bytes = bytes, .fd = -1};
   return PLIM_OK;
 }
 
-void plim_streams_close_page(const plim_exec *exec, plim_page_memory *page) {
+void plim_streams_close_page(const plim_exec *exec, plim_memory_region *page) {
   if (page->bytes == 0) return;
   exec->device->api->memory.release_pinned(exec->device, page->base);
-  *page = (plim_page_memory){.fd = -1};
+  *page = (plim_memory_region){.fd = -1};
 }

@@ -19,7 +19,7 @@ PLIM_MUST_USE plim_status plim_streams_copy(const plim_exec *exec, const plim_bo
 
 /* Allocate a page space of `bytes` > 0, page-locked and zeroed, or enlarge it; its contents stay. Free it. The device's
  * errors, with which the space is as it was. */
-PLIM_MUST_USE plim_status plim_streams_grow_page(const plim_exec *exec, plim_page_memory *page, int64_t bytes);
-void plim_streams_close_page(const plim_exec *exec, plim_page_memory *page);
+PLIM_MUST_USE plim_status plim_streams_grow_page(const plim_exec *exec, plim_memory_region *page, int64_t bytes);
+void plim_streams_close_page(const plim_exec *exec, plim_memory_region *page);
 
 #endif

@@ -22,9 +22,9 @@ static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_
 }
 
 /* The page file that holds the buffer; NULL: it is in memory. */
-static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
+static const plim_memory_region *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
   const int32_t space = p->bound.plan->buffer[buffer].space;
-  const plim_page_memory *memory = &exec->spaces.memory[space];
+  const plim_memory_region *memory = &exec->spaces.memory[space];
   return memory->fd >= 0 ? memory : NULL;
 }
 
@@ -113,7 +113,7 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
                      p->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
   }
   if (role == PLIM_ROLE_INPUT && plim_exec_allocates_each(exec)) PLIM_TRY(plim_each_input(exec, p, buffer));
-  const plim_page_memory *file = file_of(exec, p, buffer);
+  const plim_memory_region *file = file_of(exec, p, buffer);
   char *to = address(exec, p, value, buffer);
   const plim_status status =
       file ? plim_page_put(exec->ctx, file, to, from, bytes) : plim_exec_device_copy(exec, to, from, bytes);
@@ -146,7 +146,7 @@ plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, v
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
                      p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)plan_index);
   }
-  const plim_page_memory *file = file_of(exec, p, buffer);
+  const plim_memory_region *file = file_of(exec, p, buffer);
   if (file) return plim_page_get(exec->ctx, file, to, address(exec, p, value, buffer), bytes);
   PLIM_TRY(plim_exec_device_copy(exec, to, address(exec, p, value, buffer), bytes));
   return plim_exec_device_sync(exec);

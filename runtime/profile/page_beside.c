@@ -57,7 +57,7 @@ static int64_t work(const char *memory, int32_t threads) {
 /* ---- copies ---- */
 
 typedef struct copier {
-  const plim_page_memory *page;
+  const plim_memory_region *page;
   plim_page_ring *ring;
   char *memory;
   int in, slots;
@@ -182,7 +182,7 @@ static int measure(copier direction[CASES][DIRECTIONS], const char *memory, plim
   return 0;
 }
 
-int plim_page_beside_measure(plim_context *ctx, const plim_page_memory *page, char *memory, int slots,
+int plim_page_beside_measure(plim_context *ctx, const plim_memory_region *page, char *memory, int slots,
                              int64_t slot_bytes, plim_page_link *link) {
   copier direction[CASES][DIRECTIONS];
   plim_page_ring *ring[DIRECTIONS] = {NULL, NULL};

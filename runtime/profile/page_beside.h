@@ -3,7 +3,7 @@
 #ifndef PLIM_RUNTIME_PROFILE_PAGE_BESIDE_H
 #define PLIM_RUNTIME_PROFILE_PAGE_BESIDE_H
 
-#include "runtime/device/page_memory.h"
+#include "runtime/device/memory_region.h"
 #include "runtime/profile/page_link.h"
 
 /* Time copies while as many threads compute as the caller's parallel regions have: copies out, in, and both at once.
@@ -12,7 +12,7 @@
  *   link    [1]                   in/out  sets beside_bytes_per_ns and delay_share; where no copy ended in time, it
  *                                         uses bytes_per_ns
  * Returns 0 or an errno. Takes about a quarter of a second, more where a copy takes long. */
-int plim_page_beside_measure(plim_context *ctx, const plim_page_memory *page, char *memory, int slots,
+int plim_page_beside_measure(plim_context *ctx, const plim_memory_region *page, char *memory, int slots,
                              int64_t slot_bytes, plim_page_link *link);
 
 #endif

@@ -23,7 +23,7 @@ enum { LARGE_SIZES = sizeof large_sizes / sizeof *large_sizes };
 static const int64_t wake_ns = 20000; /* to wake the thread that copies, and the thread that waits for the copy */
 
 /* Median time of copies of that size. Each copy has its own source and target bytes. */
-static int time_copies(const plim_page_memory *page, plim_page_ring *ring, char *memory, int in, int64_t bytes,
+static int time_copies(const plim_memory_region *page, plim_page_ring *ring, char *memory, int in, int64_t bytes,
                        int64_t *out) {
   int64_t time_ns[REPEATS], slot_bytes = page->bytes / REPEATS;
   for (int i = 0; i < REPEATS; i++) {
@@ -47,7 +47,7 @@ void plim_page_link_fit(plim_page_link *link, int in, int64_t few_bytes, int64_t
   link->latency_ns[in] = rest_ns > 0 ? rest_ns : 1;
 }
 
-static int measure(const plim_page_memory *page, plim_page_ring *ring, char *memory, plim_page_link *out) {
+static int measure(const plim_memory_region *page, plim_page_ring *ring, char *memory, plim_page_link *out) {
   const int64_t large_bytes = page->bytes / REPEATS;
   for (int in = 0; in < 2; in++) {
     int64_t small_ns = 0, large_ns = 0;
@@ -60,9 +60,9 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
   return 0;
 }
 
-static plim_status open_page(plim_context *ctx, const char *space, const char *page_file, plim_page_memory *page) {
+static plim_status open_page(plim_context *ctx, const char *space, const char *page_file, plim_memory_region *page) {
   plim_status status = PLIM_ENOFIT;
-  if (!plim_page_is_file(space)) return plim_page_memory_open(ctx, REPEATS * large_sizes[0], page);
+  if (!plim_page_is_file(space)) return plim_memory_region_open(ctx, REPEATS * large_sizes[0], page);
   for (int i = 0; i < LARGE_SIZES && status == PLIM_ENOFIT; i++) {
     status = plim_page_file_open(ctx, page_file, REPEATS * large_sizes[i], page);
   }
@@ -73,7 +73,7 @@ static plim_status open_page(plim_context *ctx, const char *space, const char *p
 }
 
 static plim_status measure_link(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
-  plim_page_memory page = {.fd = -1};
+  plim_memory_region page = {.fd = -1};
   plim_page_link link = {.latency_ns = {0}};
   void *memory = NULL;
   PLIM_TRY(open_page(ctx, space, page_file, &page));
@@ -89,7 +89,7 @@ static plim_status measure_link(plim_context *ctx, const char *space, const char
     status = plim_fail(ctx, PLIM_EIO, "while copies to space %s%s%s are measured: %s", space,
                        page.fd < 0 ? "" : ", page file ", page.fd < 0 ? "" : page.name, strerror(error));
   plim_guarded_free(memory, bytes);
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   if (status == PLIM_OK) *out = link;
   return status;
 }

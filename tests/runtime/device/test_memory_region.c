@@ -1,7 +1,7 @@
-/* runtime/device/page_memory.c and page_ring.c: what is paged out comes back, by io_uring and without, and a file that
- * fails is an errno. */
+/* runtime/device/memory_region.c and page_ring.c: what is paged out comes back, by io_uring and without, and a file
+ * that fails is an errno. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "runtime/device/page_memory.h"
+#include "runtime/device/memory_region.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -33,14 +33,14 @@ static void end(void) {
   plim_test_folder_remove();
   plim_context_free(ctx);
 }
-TestSuite(page_memory, .init = begin, .fini = end);
+TestSuite(memory_region, .init = begin, .fini = end);
 
 static void fill(char *memory, int64_t bytes, unsigned seed) {
   for (int64_t i = 0; i < bytes; i++) memory[i] = (char)(((unsigned)i * 2654435761U + seed) >> 13);
 }
 
 /* Out to an offset and back to another address. */
-static void there_and_back(const plim_page_memory *page, plim_page_ring *ring, char *memory, int64_t bytes) {
+static void there_and_back(const plim_memory_region *page, plim_page_ring *ring, char *memory, int64_t bytes) {
   char *from = memory + PLIM_ALIGN, *to = memory + SPACE + 3 * PLIM_ALIGN, *paged = page->base + 5 * PLIM_ALIGN;
   fill(from, bytes, (unsigned)bytes);
   memset(to, 0, (size_t)bytes);
@@ -49,7 +49,7 @@ static void there_and_back(const plim_page_memory *page, plim_page_ring *ring, c
   cr_assert_eq(memcmp(from, to, (size_t)bytes), 0, "%lld bytes", (long long)bytes);
 }
 
-static void try_sizes(const plim_page_memory *page, plim_page_ring *ring) {
+static void try_sizes(const plim_memory_region *page, plim_page_ring *ring) {
   static const int64_t bytes[] = {1, 511, 512, 4000, 1 << 20, (1 << 20) + 7, (9 << 20) + 512, 11 << 20};
   void *memory = NULL;
   cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
@@ -57,19 +57,19 @@ static void try_sizes(const plim_page_memory *page, plim_page_ring *ring) {
   plim_guarded_free(memory, 2 * SPACE);
 }
 
-Test(page_memory, what_is_paged_to_a_file_comes_back_with_and_without_a_ring) {
-  plim_page_memory page;
+Test(memory_region, what_is_paged_to_a_file_comes_back_with_and_without_a_ring) {
+  plim_memory_region page;
   plim_page_ring *ring = plim_page_ring_open(ctx);
   cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert(page.direct ? strcmp(page.how, "direct I/O") == 0 : strstr(page.how, "no direct I/O: ") != NULL);
   try_sizes(&page, NULL);
   if (ring) try_sizes(&page, ring);
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   plim_page_ring_close(ring);
 }
 
-Test(page_memory, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
-  plim_page_memory page;
+Test(memory_region, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
+  plim_memory_region page;
   plim_page_ring *ring = plim_page_ring_open(ctx);
   void *memory = NULL;
   cr_assert_eq(plim_guarded_alloc(ctx, SPACE, 1, &memory), PLIM_OK);
@@ -86,7 +86,7 @@ Test(page_memory, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
   }
   (void)close(page.fd);
   page.fd = own;
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   plim_guarded_free(memory, SPACE);
   plim_page_ring_close(ring);
 }
@@ -117,7 +117,7 @@ static void fail_enters(int from, int to) {
 }
 
 /* A read during which enters fail: when it has returned, nothing writes to its memory any more. */
-static void read_while_enters_fail(const plim_page_memory *page, char *memory, int from, int to) {
+static void read_while_enters_fail(const plim_memory_region *page, char *memory, int from, int to) {
   const struct timespec pause = {.tv_nsec = 20000000};
   plim_page_ring *ring = plim_page_ring_open(ctx);
   fail_enters(from, to);
@@ -132,8 +132,8 @@ static void read_while_enters_fail(const plim_page_memory *page, char *memory, i
   plim_page_ring_close(ring);
 }
 
-Test(page_memory, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_them_and_is_not_used_again) {
-  plim_page_memory page;
+Test(memory_region, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_them_and_is_not_used_again) {
+  plim_memory_region page;
   plim_page_ring *ring = plim_page_ring_open(ctx);
   void *memory = NULL;
   if (!ring) cr_skip_test("no io_uring here");
@@ -144,16 +144,16 @@ Test(page_memory, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_them_
     read_while_enters_fail(&page, memory, from, from);
     read_while_enters_fail(&page, memory, from, INT32_MAX);
   }
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   plim_guarded_free(memory, SPACE);
 }
 
 /* Bytes that were there before are there afterwards, and new ones can be used. */
-static void grow(plim_page_memory *page, void *memory) {
+static void grow(plim_memory_region *page, void *memory) {
   char *from = memory, *to = from + SPACE;
   fill(from, SPACE, 3);
   cr_assert_eq(plim_page_write(page, NULL, page->base, from, SPACE), 0);
-  cr_assert_eq(plim_page_memory_grow(ctx, page, 2 * (int64_t)SPACE), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_memory_region_grow(ctx, page, 2 * (int64_t)SPACE), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(page->bytes, 2 * (int64_t)SPACE);
   cr_assert_eq(plim_page_read(page, NULL, to, page->base, SPACE), 0);
   cr_assert_eq(memcmp(from, to, SPACE), 0);
@@ -162,36 +162,36 @@ static void grow(plim_page_memory *page, void *memory) {
   cr_assert_eq(memcmp(from, to, SPACE), 0);
 }
 
-Test(page_memory, a_space_that_grows_keeps_its_contents) {
-  plim_page_memory page;
+Test(memory_region, a_space_that_grows_keeps_its_contents) {
+  plim_memory_region page;
   void *memory = NULL;
   cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
-  cr_assert_eq(plim_page_memory_open(ctx, SPACE, &page), PLIM_OK);
+  cr_assert_eq(plim_memory_region_open(ctx, SPACE, &page), PLIM_OK);
   grow(&page, memory);
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
   grow(&page, memory);
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   plim_guarded_free(memory, 2 * SPACE);
 }
 
-Test(page_memory, a_file_that_cannot_grow_stays_as_it_was) {
-  plim_page_memory page;
+Test(memory_region, a_file_that_cannot_grow_stays_as_it_was) {
+  plim_memory_region page;
   struct rlimit limit;
   (void)signal(SIGXFSZ, SIG_IGN);
   cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
-  const plim_page_memory before = page;
+  const plim_memory_region before = page;
   cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
   limit.rlim_cur = SPACE;
   cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  cr_assert_eq(plim_page_memory_grow(ctx, &page, 2 * (int64_t)SPACE), PLIM_ENOFIT);
+  cr_assert_eq(plim_memory_region_grow(ctx, &page, 2 * (int64_t)SPACE), PLIM_ENOFIT);
   cr_assert_eq(page.base, before.base);
   cr_assert_eq(page.bytes, before.bytes);
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
 }
 
-Test(page_memory, a_file_system_without_room_is_told_before_anything_runs) {
-  plim_page_memory page = {.bytes = 0};
+Test(memory_region, a_file_system_without_room_is_told_before_anything_runs) {
+  plim_memory_region page = {.bytes = 0};
   struct rlimit limit;
   (void)signal(SIGXFSZ, SIG_IGN);
   cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -201,8 +201,8 @@ Test(page_memory, a_file_system_without_room_is_told_before_anything_runs) {
   cr_assert(strstr(plim_context_error(ctx), "needs 12582912 bytes"), "%s", plim_context_error(ctx));
 }
 
-Test(page_memory, a_page_file_whose_addresses_are_refused_is_empty_for_the_next_run) {
-  plim_page_memory page = {.bytes = 0};
+Test(memory_region, a_page_file_whose_addresses_are_refused_is_empty_for_the_next_run) {
+  plim_memory_region page = {.bytes = 0};
   struct stat about;
   struct rlimit limit, none;
   cr_assert_eq(getrlimit(RLIMIT_AS, &limit), 0);
@@ -215,11 +215,11 @@ Test(page_memory, a_page_file_whose_addresses_are_refused_is_empty_for_the_next_
   cr_assert_eq(about.st_size, 0, "%lld bytes", (long long)about.st_size);
   status = plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
 }
 
-Test(page_memory, a_memory_file_system_is_named) {
-  plim_page_memory page;
+Test(memory_region, a_memory_file_system_is_named) {
+  plim_memory_region page;
   char path[] = "/dev/shm/plimsoll-test-XXXXXX";
   int fd = mkstemp(path);
   if (fd < 0) cr_skip_test("no /dev/shm here");
@@ -227,6 +227,6 @@ Test(page_memory, a_memory_file_system_is_named) {
   cr_assert_eq(plim_page_file_open(ctx, path, SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert(strstr(page.how, "tmpfs"), "%s", page.how);
   cr_assert_not(page.direct);
-  plim_page_memory_close(&page);
+  plim_memory_region_close(&page);
   (void)unlink(path);
 }

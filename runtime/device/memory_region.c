@@ -1,8 +1,8 @@
-/* Page spaces. The page file is locked, and all its blocks are allocated at open. It is read and written at offsets, so
- * that threads share nothing but the file. Opening tries once whether direct I/O works with blocks of PLIM_ALIGN
- * bytes. */
+/* Memory regions of page spaces. The page file is locked, and all its blocks are allocated at open. It is read and
+ * written at offsets, so that threads share nothing but the file. Opening tries once whether direct I/O works with
+ * blocks of PLIM_ALIGN bytes. */
 #define _GNU_SOURCE /* O_TMPFILE, O_DIRECT, MAP_ANONYMOUS */
-#include "runtime/device/page_memory.h"
+#include "runtime/device/memory_region.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@
 #include "runtime/base/file.h"
 #include "runtime/device/guarded.h"
 
-plim_status plim_page_memory_open(plim_context *ctx, int64_t bytes, plim_page_memory *out) {
+plim_status plim_memory_region_open(plim_context *ctx, int64_t bytes, plim_memory_region *out) {
   void *base = NULL;
   PLIM_TRY(plim_guarded_alloc(ctx, bytes, 1, &base));
-  *out = (plim_page_memory){.base = base, .bytes = bytes, .fd = -1};
+  *out = (plim_memory_region){.base = base, .bytes = bytes, .fd = -1};
   return PLIM_OK;
 }
 
@@ -93,14 +93,14 @@ static const char *memory_system(int fd) {
 }
 
 /* Write and read one block. Its address and offset are multiples of PLIM_ALIGN, but not of 2 x PLIM_ALIGN. */
-static int try_block(const plim_page_memory *page) {
+static int try_block(const plim_memory_region *page) {
   _Alignas(2 * PLIM_ALIGN) char block[2 * PLIM_ALIGN] = {0};
   off_t offset = page->bytes >= 2 * PLIM_ALIGN ? PLIM_ALIGN : 0;
   return pwrite(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN &&
          pread(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN;
 }
 
-static void choose_direct(plim_page_memory *page) {
+static void choose_direct(plim_memory_region *page) {
   const char *system = memory_system(page->fd);
   int flags = fcntl(page->fd, F_GETFL);
   if (system) {
@@ -133,7 +133,7 @@ static void close_file(int fd) {
   (void)close(fd);
 }
 
-plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_page_memory *out) {
+plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_memory_region *out) {
   int fd = -1;
   PLIM_TRY(open_file(ctx, path, &fd));
   plim_status status = give_blocks(ctx, path, fd, bytes);
@@ -143,13 +143,13 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
     close_file(fd);
     return status;
   }
-  *out = (plim_page_memory){.base = base, .bytes = bytes, .fd = fd};
+  *out = (plim_memory_region){.base = base, .bytes = bytes, .fd = fd};
   (void)snprintf(out->name, sizeof out->name, "%s", path ? path : "in the temporary folder");
   choose_direct(out);
   return PLIM_OK;
 }
 
-void plim_page_memory_close(plim_page_memory *page) {
+void plim_memory_region_close(plim_memory_region *page) {
   if (page->bytes == 0) return;
   if (page->fd < 0) {
     plim_guarded_free(page->base, page->bytes);
@@ -157,12 +157,12 @@ void plim_page_memory_close(plim_page_memory *page) {
     (void)munmap(page->base, (size_t)page->bytes);
     close_file(page->fd);
   }
-  *page = (plim_page_memory){.fd = -1};
+  *page = (plim_memory_region){.fd = -1};
 }
 
 /* ---- more bytes ---- */
 
-static plim_status grow_memory(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+static plim_status grow_memory(plim_context *ctx, plim_memory_region *page, int64_t bytes) {
   void *base = NULL;
   PLIM_TRY(plim_guarded_alloc(ctx, bytes, 1, &base));
   memcpy(base, page->base, (size_t)page->bytes);
@@ -171,7 +171,7 @@ static plim_status grow_memory(plim_context *ctx, plim_page_memory *page, int64_
   return PLIM_OK;
 }
 
-static plim_status grow_file(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+static plim_status grow_file(plim_context *ctx, plim_memory_region *page, int64_t bytes) {
   char *base = NULL;
   PLIM_TRY(give_blocks(ctx, page->name, page->fd, bytes));
   PLIM_TRY(reserve_addresses(ctx, bytes, &base));
@@ -180,7 +180,7 @@ static plim_status grow_file(plim_context *ctx, plim_page_memory *page, int64_t 
   return PLIM_OK;
 }
 
-plim_status plim_page_memory_grow(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+plim_status plim_memory_region_grow(plim_context *ctx, plim_memory_region *page, int64_t bytes) {
   PLIM_TRY(page->fd < 0 ? grow_memory(ctx, page, bytes) : grow_file(ctx, page, bytes));
   page->bytes = bytes;
   return PLIM_OK;
@@ -189,7 +189,7 @@ plim_status plim_page_memory_grow(plim_context *ctx, plim_page_memory *page, int
 /* ---- copies ---- */
 
 /* Bytes that a copy really moves. */
-static int64_t moved_bytes(const plim_page_memory *page, int64_t bytes) {
+static int64_t moved_bytes(const plim_memory_region *page, int64_t bytes) {
   return page->direct ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
@@ -217,7 +217,7 @@ static int read_file(int fd, char *to, int64_t bytes, int64_t offset) {
   return 0;
 }
 
-int plim_page_write(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
+int plim_page_write(const plim_memory_region *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
   if (page->fd < 0) {
     memcpy(to, from, (size_t)bytes);
     return 0;
@@ -228,7 +228,7 @@ int plim_page_write(const plim_page_memory *page, plim_page_ring *ring, void *to
                                             : write_file(page->fd, from, moved, offset);
 }
 
-int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
+int plim_page_read(const plim_memory_region *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
   if (page->fd < 0) {
     memcpy(to, from, (size_t)bytes);
     return 0;
@@ -240,7 +240,7 @@ int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to,
 
 /* ---- between two steps ---- */
 
-static plim_status exchange(plim_context *ctx, const plim_page_memory *page, int writes, char *host, char *paged,
+static plim_status exchange(plim_context *ctx, const plim_memory_region *page, int writes, char *host, char *paged,
                             int64_t bytes) {
   int64_t at = paged - page->base, begin = at / PLIM_ALIGN * PLIM_ALIGN;
   int64_t whole = plim_align_up(at + bytes, PLIM_ALIGN) - begin;
@@ -258,10 +258,12 @@ static plim_status exchange(plim_context *ctx, const plim_page_memory *page, int
   return plim_fail(ctx, PLIM_EIO, "the page file %s: %s", page->name, strerror(error));
 }
 
-plim_status plim_page_put(plim_context *ctx, const plim_page_memory *page, char *to, const void *from, int64_t bytes) {
+plim_status plim_page_put(plim_context *ctx, const plim_memory_region *page, char *to, const void *from,
+                          int64_t bytes) {
   return bytes > 0 ? exchange(ctx, page, 1, (char *)(uintptr_t)from, to, bytes) : PLIM_OK;
 }
 
-plim_status plim_page_get(plim_context *ctx, const plim_page_memory *page, void *to, const char *from, int64_t bytes) {
+plim_status plim_page_get(plim_context *ctx, const plim_memory_region *page, void *to, const char *from,
+                          int64_t bytes) {
   return bytes > 0 ? exchange(ctx, page, 0, to, (char *)(uintptr_t)from, bytes) : PLIM_OK;
 }
