@@ -12,13 +12,13 @@ static void set_link(plim_queue_spaces *spaces, int32_t from, int32_t to, int64_
 
 static int32_t add_space(plim_queue_spaces *spaces, const char *name, int64_t budget_bytes, int32_t computes,
                          int32_t delay_permille) {
-  int32_t id = spaces->n++;
-  spaces->budget_bytes[id] = budget_bytes;
-  spaces->computes[id] = computes;
-  spaces->page[id - 1] =
-      (plim_plan_space){.budget_bytes = budget_bytes, .computes = computes, .delay_permille = delay_permille};
-  (void)snprintf(spaces->page[id - 1].name, sizeof spaces->page[id - 1].name, "%s", name);
-  return id;
+  const int32_t space = spaces->n++;
+  plim_plan_space *page = &spaces->page[plim_page_index(space)];
+  spaces->budget_bytes[space] = budget_bytes;
+  spaces->computes[space] = computes;
+  *page = (plim_plan_space){.budget_bytes = budget_bytes, .computes = computes, .delay_permille = delay_permille};
+  (void)snprintf(page->name, sizeof page->name, "%s", name);
+  return space;
 }
 
 /* A queue for the runs of each device, and one for each link. Where these are too many the links to a space share one:

@@ -170,7 +170,7 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
 typedef struct plim_exec_use {
   struct {
     int64_t peak_bytes, packed_bytes;
-  } space[PLIM_PLAN_SPACES]; /* [0] of the arena */
+  } space[PLIM_PLAN_SPACES]; /* by the number of the space; [0] is the arena */
   int64_t own_allocations;   /* by the memory hook, during that step */
 } plim_exec_use;
 /* All figures are 0 before the plan's first step. */
@@ -206,9 +206,9 @@ typedef struct plim_exec_timeline {
 } plim_exec_timeline;
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index);
 
-/* How page space `page` (from 0) is read and written. "" for memory. For a page file the interface, then "direct I/O"
- * or the reason why it is not used, as in "io_uring, direct I/O". Borrowed. */
-const char *plim_exec_page_how(const plim_exec *exec, int32_t page);
+/* How a space of the plans, 0 the arena, is read and written. "" for memory. For a page file the interface, then
+ * "direct I/O" or the reason why it is not used, as in "io_uring, direct I/O". Borrowed. */
+const char *plim_exec_space_how(const plim_exec *exec, int32_t space);
 
 /* ---- switching: other plans, and an arena that shrinks ---- */
 

@@ -28,8 +28,8 @@ plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_i
   return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
 }
 
-const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
-  return page >= 0 && plim_page_space_at(page) < exec->spaces.n ? exec->spaces.how[plim_page_space_at(page)] : "";
+const char *plim_exec_space_how(const plim_exec *exec, int32_t space) {
+  return space >= 0 && space < exec->spaces.n ? exec->spaces.how[space] : "";
 }
 
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {

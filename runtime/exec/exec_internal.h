@@ -17,7 +17,7 @@
 #include "runtime/exec/prepare.h"
 #include "runtime/exec/queues.h"
 
-enum { PLIM_PAGE_SAID_BYTES = PLIM_PAGE_HOW_BYTES + 24 /* of "pread and pwrite, " before it */ };
+enum { PLIM_SPACE_HOW_BYTES = PLIM_PAGE_HOW_BYTES + 24 /* of "pread and pwrite, " before it */ };
 
 /* One plan of the program, with what its steps need. */
 typedef struct plim_exec_plan {
@@ -41,7 +41,7 @@ typedef struct plim_exec_spaces {
   /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
   plim_prepared kernels[PLIM_PLAN_SPACES];
   char name[PLIM_PLAN_SPACES][PLIM_PAGE_NAME_BYTES]; /* of page spaces in the plans; "": not open */
-  char how[PLIM_PLAN_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
+  char how[PLIM_PLAN_SPACES][PLIM_SPACE_HOW_BYTES];  /* plim_exec_space_how */
 } plim_exec_spaces;
 
 /* What has happened to the arena. */

@@ -44,9 +44,9 @@ void plim_memory_meter_command(plim_memory_meter *meter, plim_bound_plan *bound,
     struct plim_meter_space *space = &meter->space[bound->plan->buffer[operand->buffer].space];
     count(space, buffer, (const char *)bound->pointer[k] - operand->offset);
   }
-  for (int32_t k = 0; k <= bound->plan->n_page_spaces; k++) {
-    struct plim_meter_space *space = &meter->space[k];
-    if (space->live_bytes > space->peak_bytes) space->peak_bytes = space->live_bytes;
+  for (int32_t space = 0; space <= bound->plan->n_page_spaces; space++) {
+    struct plim_meter_space *counted = &meter->space[space];
+    if (counted->live_bytes > counted->peak_bytes) counted->peak_bytes = counted->live_bytes;
   }
 }
 

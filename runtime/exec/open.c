@@ -107,11 +107,11 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
   PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
   mark_runs(plan, runs);
-  for (int32_t k = 0; k <= plan->n_page_spaces; k++) {
+  for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
-      const int64_t at = kernel_index(plan, k, i);
+      const int64_t at = kernel_index(plan, space, i);
       if (!runs[at]) continue;
-      PLIM_CHECK(prepare_variant(exec, &exec->spaces.kernels[k], graph, &plan->variant[i], checked, &kernel[at],
+      PLIM_CHECK(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked, &kernel[at],
                                  &workspace_bytes[i]));
     }
   }

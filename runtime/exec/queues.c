@@ -259,7 +259,7 @@ int plim_queues_have_rings(const plim_queues *q) {
 /* ---- open and close ---- */
 
 /* Open a ring for each thread when there is a page file. All threads get one or none does, so that
- * plim_exec_page_how is true for all copies. */
+ * plim_exec_space_how is true for all copies. */
 static void open_rings(plim_queues *q) {
   int files = 0, n = 1;
   for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) files += q->memory[space].fd >= 0;

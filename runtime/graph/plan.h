@@ -62,7 +62,7 @@ enum { PLIM_WORKSPACE = -1 }; /* as the storage of a buffer or of a request: the
 typedef struct plim_plan_buffer {
   int32_t storage;       /* PLIM_WORKSPACE: of command `begin` */
   int32_t begin, end;    /* lifetime [begin, end) in commands */
-  int32_t space;         /* 0: the arena; k > 0: plan->page[k - 1] */
+  int32_t space;         /* 0: the arena; > 0: plan->page[plim_page_index(space)] */
   int64_t offset, bytes; /* in its space; bytes > 0, rounded up to PLIM_ALIGN unless packed = 0 */
 } plim_plan_buffer;
 

@@ -118,8 +118,8 @@ static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
     const plim_plan_space *page = &p->page[k];
     const int delays = page->delay_permille >= 0 && page->delay_permille <= PLIM_PAGE_DELAY_PERMILLE;
     if (page->budget_bytes >= 0 && delays) continue;
-    return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes, and a delay of %d permille", k + 1,
-                     (long long)page->budget_bytes, page->delay_permille);
+    return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes, and a delay of %d permille",
+                     plim_page_space_at(k), (long long)page->budget_bytes, page->delay_permille);
   }
   return PLIM_OK;
 }

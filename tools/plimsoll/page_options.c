@@ -267,12 +267,13 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
   const plim_plan *plan = plim_exec_plan_of(exec, PLIM_PROGRAM_TRAIN);
   plim_exec_use use = plim_exec_measured(exec, PLIM_PROGRAM_TRAIN);
   char key[64], size[PLIM_SIZE_TEXT_BYTES];
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", plan->page[k].name);
-    figures_bytes(f, column, key, NULL, use.space[k + 1].peak_bytes);
-    figures_select(f, plan->page[k].name);
-    figures_note(f, column, "; peak, measured %s", plim_size_print(use.space[k + 1].peak_bytes, size));
-    const char *how = plim_exec_page_how(exec, k);
+  for (int32_t space = 1; space <= plan->n_page_spaces; space++) {
+    const char *name = plan->page[plim_page_index(space)].name;
+    (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", name);
+    figures_bytes(f, column, key, NULL, use.space[space].peak_bytes);
+    figures_select(f, name);
+    figures_note(f, column, "; peak, measured %s", plim_size_print(use.space[space].peak_bytes, size));
+    const char *how = plim_exec_space_how(exec, space);
     if (how[0]) figures_text(f, column, "page_file", "page file", how);
   }
   plim_exec_copies copied = plim_exec_copied(exec, PLIM_PROGRAM_TRAIN);

@@ -232,7 +232,7 @@ static plim_status check_queue_use(const plim_checker *check) {
   enum { COPIES = -2 };
   int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PLAN_SPACES]; /* or COPIES */
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = PLIM_UNKNOWN;
-  for (int32_t k = 0; k <= PLIM_PAGE_SPACES; k++) queue_of[k] = PLIM_UNKNOWN;
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) queue_of[space] = PLIM_UNKNOWN;
   for (int32_t j = 0; j < check->plan->n_commands; j++) {
     const plim_command *command = &check->plan->command[j];
     int32_t run = command->kind == PLIM_COMMAND_RUN, space = run ? command->space : COPIES;
