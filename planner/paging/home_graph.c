@@ -41,7 +41,7 @@ static int is_homed_beside(const plim_paging *o, const char *name, plim_role rol
   if (s < 0 || o->beside_graph->storage[s].role != role) return 0;
   for (int32_t i = 0; i < o->beside->n_buffers && o->beside->buffer[i].begin == 0; i++) {
     const plim_plan_buffer *b = &o->beside->buffer[i];
-    if (b->storage == s && b->space == 1 && b->end == o->beside->n_commands) return 1;
+    if (b->storage == s && b->space == 1 && plim_plan_is_home(o->beside_graph, o->beside, b)) return 1;
   }
   return 0;
 }

@@ -54,7 +54,7 @@ static void fill_variants(plim_limited_plan *n, const plim_plan *plan, const pli
   memcpy(n->variant, plan->variant, (size_t)plan->n_variants * sizeof *plan->variant);
   for (int32_t i = 0; i < plan->n_variants; i++) {
     int32_t op = plan->variant[i].op;
-    if (i > 0 && plan->variant[i - 1].op == op) continue; /* the first of several variants of an op decides */
+    if (!plim_plan_variant_is_first(plan, i)) continue; /* it decides for the others of its op */
     n->again[op] = row_of(n, plan, op, choose(profile, op, &plan->variant[i].variant, limit));
   }
 }

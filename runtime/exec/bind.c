@@ -99,13 +99,6 @@ static void fill_bytes(plim_bound_plan *bound) {
   }
 }
 
-int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer) {
-  const plim_plan_buffer *b = &bound->plan->buffer[buffer];
-  const plim_command *command = &bound->plan->command[0];
-  if (b->begin > 0 || b->storage < 0 || !plim_role_persistent(bound->graph->storage[b->storage].role)) return 0;
-  return command->kind != PLIM_COMMAND_COPY || command->storage != b->storage || command->to != b->space;
-}
-
 static void fill_before_and_after(plim_bound_plan *bound) {
   const int32_t n_storages = bound->graph->n_storages;
   for (int32_t s = 0; s < n_storages; s++) bound->buffer_before[s] = bound->buffer_after[s] = PLIM_NONE;
@@ -116,8 +109,9 @@ static void fill_before_and_after(plim_bound_plan *bound) {
     if (b->begin == 0) bound->buffer_before[b->storage] = i;
   }
   for (int32_t i = bound->plan->n_buffers - 1; i >= 0; i--) {
-    if (!plim_bound_plan_is_home(bound, i)) continue;
-    bound->buffer_before[bound->plan->buffer[i].storage] = bound->buffer_after[bound->plan->buffer[i].storage] = i;
+    const plim_plan_buffer *buffer = &bound->plan->buffer[i];
+    if (!plim_plan_is_home(bound->graph, bound->plan, buffer)) continue;
+    bound->buffer_before[buffer->storage] = bound->buffer_after[buffer->storage] = i;
   }
 }
 
@@ -126,7 +120,8 @@ static void fill_ends(binder *b) {
   plim_bound_plan *bound = b->bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    bound->buffer[i].end = plim_bound_plan_is_home(bound, i) ? plan->n_commands : plan->buffer[i].begin + 1;
+    const int stays = plim_plan_is_home(bound->graph, plan, &plan->buffer[i]);
+    bound->buffer[i].end = stays ? plan->n_commands : plan->buffer[i].begin + 1;
   }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;

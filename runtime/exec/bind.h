@@ -83,7 +83,4 @@ void plim_bound_plan_set_addresses(plim_bound_plan *bound, const plim_memory_reg
 /* Arguments of the kernel of command j: operands and workspace; seed and step are 0. O(1), allocates nothing. */
 plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j);
 
-/* Does the buffer hold a persistent storage at its home, where the storage is before the first command? */
-int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer);
-
 #endif

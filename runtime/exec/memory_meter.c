@@ -24,7 +24,7 @@ void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, c
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].producer >= 0) continue;
     int32_t space = plan->buffer[i].space;
-    if (space > 0 && !plim_bound_plan_is_home(bound, i)) continue; /* a copy fills it */
+    if (space > 0 && !plim_plan_is_home(bound->graph, plan, &plan->buffer[i])) continue; /* a copy fills it */
     const char *base = meter->space[space].base;
     count(&meter->space[space], &bound->buffer[i], base ? base + plan->buffer[i].offset : NULL);
   }

@@ -61,6 +61,13 @@ int plim_page_is_file(const char *name) {
   return strcmp(name, "disk") == 0;
 }
 
+int plim_plan_is_home(const plim_graph *graph, const plim_plan *plan, const plim_plan_buffer *buffer) {
+  const plim_command *first = &plan->command[0];
+  if (buffer->begin > 0 || buffer->storage < 0) return 0;
+  if (!plim_role_persistent(graph->storage[buffer->storage].role)) return 0;
+  return first->kind != PLIM_COMMAND_COPY || first->storage != buffer->storage || first->to != buffer->space;
+}
+
 int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b) {
   int by_begin = plim_integers_compare(a->begin, b->begin);
   if (by_begin) return by_begin;
@@ -281,7 +288,7 @@ int32_t plim_plan_numerics_differ(const plim_plan *plan, const plim_plan *other)
   int32_t differ = 0;
   for (int32_t i = 0; i < plan->n_variants; i++) {
     const plim_plan_variant *v = &plan->variant[i];
-    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a key */
+    if (!plim_plan_variant_is_first(plan, i)) continue;
     for (int32_t k = 0; k < other->n_variants; k++) {
       if (other->variant[k].op == v->op) {
         differ += strcmp(other->variant[k].variant.numerics_key, v->variant.numerics_key) != 0;

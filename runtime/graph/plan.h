@@ -154,6 +154,15 @@ static inline int plim_plan_computes(const plim_plan *plan, int32_t space) {
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
+/* Is the buffer the home of a persistent storage: has it the storage's bytes before the first command? A buffer that
+ * command 0 begins by a copy has not. O(1). The checker does not use this function. */
+int plim_plan_is_home(const plim_graph *graph, const plim_plan *plan, const plim_plan_buffer *buffer);
+
+/* Is row i of plan->variant the first of its op? The rows of an op follow each other, and have one numerics key. */
+static inline int plim_plan_variant_is_first(const plim_plan *plan, int32_t i) {
+  return i == 0 || plan->variant[i - 1].op != plan->variant[i].op;
+}
+
 /* Do both plans run the same op in the same variant at command j? Neither command may be a copy. */
 int plim_plan_is_same_run(const plim_plan *a, const plim_plan *b, int32_t j);
 

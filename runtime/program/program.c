@@ -65,9 +65,7 @@ enum { FIRST_PAGE_SPACE = 1 }; /* the only one that may be a home */
 
 int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
-    const plim_plan_buffer *b = &plan->buffer[i];
-    if (b->space != FIRST_PAGE_SPACE || b->storage < 0 || b->end != plan->n_commands) continue;
-    if (graph->storage[b->storage].producer < 0) return 1;
+    if (plan->buffer[i].space == FIRST_PAGE_SPACE && plim_plan_is_home(graph, plan, &plan->buffer[i])) return 1;
   }
   return 0;
 }

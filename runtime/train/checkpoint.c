@@ -78,7 +78,7 @@ static plim_status add_numerics(plim_text *text, const plim_graph *graph, const 
   PLIM_CHECK(add_keys(text, plan, &rows, place));
   plim_text_add(text, "], \"ops\": [");
   for (int32_t i = 0; i < plan->n_variants; i++) {
-    if (i > 0 && plan->variant[i - 1].op == plan->variant[i].op) continue;
+    if (!plim_plan_variant_is_first(plan, i)) continue;
     plim_text_format(text, "%s%d", separator, place[i]);
     separator = ", ";
   }
@@ -463,7 +463,7 @@ int32_t plim_checkpoint_numerics_differ(const plim_checkpoint_info *info, const 
   int32_t n = 0;
   for (int32_t i = 0; i < plan->n_variants; i++) {
     const plim_plan_variant *v = &plan->variant[i];
-    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* all variants of an op in a plan have one key */
+    if (!plim_plan_variant_is_first(plan, i)) continue;
     n += strcmp(info->numerics_key[info->key_of_op[v->op]], v->variant.numerics_key) != 0;
   }
   return n;
