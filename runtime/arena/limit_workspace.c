@@ -64,7 +64,7 @@ plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, con
                                  plim_limited_plan *out) {
   int32_t n_ops = graph->n_ops, *first = NULL;
   *out = (plim_limited_plan){
-      .plan = *plan, .n_ops = n_ops, .n_rows = n_ops + plan->n_variants, .n_room = plan->n_commands};
+      .plan = *plan, .n_ops = n_ops, .n_rows = n_ops + plan->n_variants, .command_capacity = plan->n_commands};
   out->plan.ctx = ctx;
   PLIM_TRY(plim_allocate(ctx, n_ops, sizeof *out->again, &out->again));
   PLIM_TRY(plim_allocate(ctx, plan->n_commands, sizeof *out->command, &out->command));
@@ -84,7 +84,7 @@ void plim_limited_plan_release(plim_limited_plan *limited) {
   plim_context *ctx = limited->plan.ctx;
   if (!ctx) return;
   plim_release(ctx, limited->again, limited->n_ops, sizeof *limited->again);
-  plim_release(ctx, limited->command, limited->n_room, sizeof *limited->command);
+  plim_release(ctx, limited->command, limited->command_capacity, sizeof *limited->command);
   plim_release(ctx, limited->variant, limited->n_rows, sizeof *limited->variant);
   *limited = (plim_limited_plan){.n_ops = 0};
 }

@@ -8,10 +8,10 @@
 typedef struct plim_limited_plan {
   /* Borrows everything except commands and variants. Its buffers are valid only for the commands before `from`. */
   plim_plan plan;
-  int32_t n_ops, n_rows, n_room; /* lengths of the arrays */
-  int32_t *again;                /* [n_ops] the row of plan.variant that runs when the op is recomputed */
-  plim_command *command;         /* [n_room], plan.n_commands of them in use */
-  plim_plan_variant *variant;    /* [n_rows], plan.n_variants of them in use */
+  int32_t n_ops, n_rows, command_capacity; /* lengths of the arrays */
+  int32_t *again;                          /* [n_ops] the row of plan.variant that runs when the op is recomputed */
+  plim_command *command;                   /* [command_capacity], plan.n_commands of them in use */
+  plim_plan_variant *variant;              /* [n_rows], plan.n_variants of them in use */
 } plim_limited_plan;
 
 /* Choose for each op the fastest variant with the numerics key of the plan and at most `limit` bytes of workspace. When

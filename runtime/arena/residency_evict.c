@@ -37,9 +37,9 @@ static int64_t per_distance(int64_t cost_ns, int64_t distance_ns) {
   const int64_t most = INT64_MAX >> PLIM_SCORE_FRACTION_BITS;
   if (distance_ns < 1) distance_ns = 1;
   if (distance_ns > most) distance_ns = most;
-  int64_t whole = cost_ns / distance_ns, rest = cost_ns % distance_ns;
-  if (whole >= most) return INT64_MAX;
-  return (whole << PLIM_SCORE_FRACTION_BITS) + (rest << PLIM_SCORE_FRACTION_BITS) / distance_ns;
+  int64_t quotient = cost_ns / distance_ns, remainder = cost_ns % distance_ns;
+  if (quotient >= most) return INT64_MAX;
+  return (quotient << PLIM_SCORE_FRACTION_BITS) + (remainder << PLIM_SCORE_FRACTION_BITS) / distance_ns;
 }
 
 /* The policy's divisor for a distance. */

@@ -62,7 +62,7 @@ typedef struct listing {
   plim_context *ctx;
   DIR *folder;
   entry *entry;
-  int64_t n, room;
+  int64_t n, capacity;
 } listing;
 
 static plim_status list(listing *l, const char *prefix, const char *except) {
@@ -73,7 +73,7 @@ static plim_status list(listing *l, const char *prefix, const char *except) {
     if (strncmp(file->d_name, prefix, strlen(prefix)) != 0 || strcmp(file->d_name, except) == 0) continue;
     if (strlen(file->d_name) >= NAME_BYTES) continue;
     if (fstatat(dirfd(l->folder), file->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode)) continue;
-    PLIM_TRY(plim_array_reserve(l->ctx, &l->entry, &l->room, l->n + 1, sizeof *l->entry));
+    PLIM_TRY(plim_array_reserve(l->ctx, &l->entry, &l->capacity, l->n + 1, sizeof *l->entry));
     entry *e = &l->entry[l->n++];
     (void)snprintf(e->name, sizeof e->name, "%s", file->d_name);
     e->used = about.st_mtim;
@@ -91,7 +91,7 @@ static int by_use(const void *a, const void *b) {
 
 /* The files beside `path`, but `except`. folder [PLIM_FILE_PATH_BYTES]; where it cannot be read, the listing
  * has none. */
-static plim_status list_beside(listing *l, const char *path, const char *prefix, const char *except, char *folder) {
+static plim_status list_siblings(listing *l, const char *path, const char *prefix, const char *except, char *folder) {
   const char *slash = strrchr(path, '/');
   if (!slash) return PLIM_OK;
   (void)snprintf(folder, PLIM_FILE_PATH_BYTES, "%.*s", (int)(slash - path), path);
@@ -103,7 +103,7 @@ static plim_status list_beside(listing *l, const char *path, const char *prefix,
 }
 
 static void end_list(listing *l) {
-  plim_release(l->ctx, l->entry, l->room, sizeof *l->entry);
+  plim_release(l->ctx, l->entry, l->capacity, sizeof *l->entry);
   if (l->folder) (void)closedir(l->folder);
 }
 
@@ -112,7 +112,7 @@ plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *pre
   const char *slash = strrchr(path, '/');
   struct stat about;
   listing l = {.ctx = ctx};
-  plim_status status = list_beside(&l, path, prefix, slash ? slash + 1 : "", folder);
+  plim_status status = list_siblings(&l, path, prefix, slash ? slash + 1 : "", folder);
   int64_t total = stat(path, &about) == 0 ? about.st_size : 0;
   for (int64_t i = 0; i < l.n && status == PLIM_OK; i++) {
     total += l.entry[i].bytes;
@@ -127,7 +127,7 @@ plim_status plim_cache_recent(plim_context *ctx, const char *path, const char *p
   char folder[PLIM_FILE_PATH_BYTES];
   listing l = {.ctx = ctx};
   *n = 0;
-  plim_status status = list_beside(&l, path, prefix, "", folder);
+  plim_status status = list_siblings(&l, path, prefix, "", folder);
   for (int64_t i = 0; i < l.n && *n < most && status == PLIM_OK; i++) {
     int length = snprintf(out[*n], PLIM_FILE_PATH_BYTES, "%s/%s", folder, l.entry[i].name);
     if (length < PLIM_FILE_PATH_BYTES) ++*n;

@@ -69,15 +69,15 @@ int plim_context_cancelled(const plim_context *ctx) {
 static _Thread_local struct {
   const plim_context *ctx;
   char *text;
-} beside;
+} redirected;
 
-void plim_context_fail_beside(const plim_context *ctx, char *text) {
-  beside.ctx = ctx;
-  beside.text = text;
+void plim_context_fail_into(const plim_context *ctx, char *text) {
+  redirected.ctx = ctx;
+  redirected.text = text;
 }
 
 const char *plim_context_error(const plim_context *ctx) {
-  return beside.ctx == ctx ? beside.text : ctx->error;
+  return redirected.ctx == ctx ? redirected.text : ctx->error;
 }
 
 plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) {
@@ -86,7 +86,7 @@ plim_status plim_fail(plim_context *ctx, plim_status status, const char *format,
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  memcpy(beside.ctx == ctx ? beside.text : ctx->error, text, sizeof text);
+  memcpy(redirected.ctx == ctx ? redirected.text : ctx->error, text, sizeof text);
   return status;
 }
 

@@ -30,6 +30,6 @@ struct plim_context {
 
 /* Make the calling thread's failures of ctx write their sentence to text [PLIM_ERROR_BYTES], and plim_context_error of
  * this thread read it there. It is needed when another thread may fail at the same time. NULL, NULL: end this. */
-void plim_context_fail_beside(const plim_context *ctx, char *text);
+void plim_context_fail_into(const plim_context *ctx, char *text);
 
 #endif

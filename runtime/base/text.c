@@ -17,14 +17,14 @@ void plim_text_free(plim_text *text) {
 }
 
 /* Make room for `more` characters and a NUL. NULL after a failure. */
-static char *room(plim_text *text, int64_t more) {
+static char *reserve(plim_text *text, int64_t more) {
   if (text->status != PLIM_OK) return NULL;
   text->status = plim_array_reserve(text->ctx, &text->chars, &text->capacity, text->length + more + 1, 1);
   return text->status == PLIM_OK ? text->chars + text->length : NULL;
 }
 
 static void add_bytes(plim_text *text, const char *chars, size_t bytes) {
-  char *to = room(text, (int64_t)bytes);
+  char *to = reserve(text, (int64_t)bytes);
   if (!to) return;
   memcpy(to, chars, bytes);
   to[bytes] = '\0';
@@ -43,7 +43,7 @@ void plim_text_format(plim_text *text, const char *format, ...) {
   int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
   assert(length >= 0);
-  char *to = room(text, length);
+  char *to = reserve(text, length);
   if (to) {
     (void)vsnprintf(to, (size_t)length + 1, format, again);
     text->length += length;

@@ -80,11 +80,11 @@ static int is_member(const Bytef *bytes, int64_t n) {
   return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* Inflate at most `room` bytes of a member. Returns their number by *got. */
-static plim_status inflate_some(plim_gzip *g, uint8_t *to, int64_t room, int64_t *got) {
+/* Inflate at most `most` bytes of a member. Returns their number by *got. */
+static plim_status inflate_some(plim_gzip *g, uint8_t *to, int64_t most, int64_t *got) {
   z_stream *z = &g->stream;
   z->next_out = to;
-  z->avail_out = (uInt)(room < MOST_AT_ONCE ? room : MOST_AT_ONCE);
+  z->avail_out = (uInt)(most < MOST_AT_ONCE ? most : MOST_AT_ONCE);
   const uInt before = z->avail_out;
   const int result = inflate(z, Z_NO_FLUSH);
   *got = (int64_t)(before - z->avail_out);

@@ -34,10 +34,10 @@ static plim_status copy_tokens(const plim_dataset *d, const char *path, const un
   return PLIM_OK;
 }
 
-/* The number of sequences that so many tokens make. `whole` 1: only those whose tokens all have a label; 0: also a last
- * one of which only some have. */
-static int64_t sequences(const plim_dataset *d, int64_t tokens, int whole) {
-  const int64_t labels = tokens - 1, n = labels / d->context + (!whole && labels % d->context != 0);
+/* The number of sequences that so many tokens make. `all_labelled` 1: only those whose tokens all have a label; 0: also
+ * a last one of which only some have. */
+static int64_t sequences(const plim_dataset *d, int64_t tokens, int all_labelled) {
+  const int64_t labels = tokens - 1, n = labels / d->context + (!all_labelled && labels % d->context != 0);
   return n < INT32_MAX ? n : INT32_MAX;
 }
 

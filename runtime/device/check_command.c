@@ -33,7 +33,7 @@ static int32_t most_results(const plim_graph *graph) {
 void plim_device_check_release(plim_device_check *check, plim_context *ctx) {
   plim_release(ctx, check->snapshot, check->arena_bytes, 1);
   plim_release(ctx, check->saved, check->result_bytes, 1);
-  if (check->beside) check->inner->api->memory.release(check->inner, check->beside, check->result_bytes);
+  if (check->in_place) check->inner->api->memory.release(check->inner, check->in_place, check->result_bytes);
   plim_release(ctx, check->holds, check->n_buffers, sizeof *check->holds);
   plim_release(ctx, check->first_command, check->n_ops, sizeof *check->first_command);
   plim_release(ctx, check->first_hash, check->n_values, sizeof *check->first_hash);
@@ -66,9 +66,9 @@ plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph
   PLIM_TRY(plim_allocate(device->ctx, check->most_results, sizeof *check->results, &check->results));
   PLIM_TRY(plim_allocate(device->ctx, (int64_t)check->most_results + 1, sizeof *check->may, &check->may));
   PLIM_TRY(plim_allocate(device->ctx, check->most_results, sizeof *check->out, &check->out));
-  void *beside = NULL;
-  PLIM_TRY(check->inner->api->memory.alloc(check->inner, check->result_bytes, &beside));
-  check->beside = beside;
+  void *in_place = NULL;
+  PLIM_TRY(check->inner->api->memory.alloc(check->inner, check->result_bytes, &in_place));
+  check->in_place = in_place;
   return PLIM_OK;
 }
 
@@ -195,11 +195,11 @@ static void restore_operand(plim_device_check *check, int32_t value, const void 
 
 /* Put in-place outputs beside the arena, so that their inputs stay whole. There they overwrite the complement of the
  * bytes that the first run found, so that a byte that is not written differs. */
-static void place_beside(plim_device_check *check, const plim_run_call *call) {
+static void place_in_place_outputs(plim_device_check *check, const plim_run_call *call) {
   const plim_command *command = &check->plan->command[call->command];
   for (int32_t i = 0; i < command->n_pairs; i++) {
     plim_check_result *r = &check->results[command->pair[i].out];
-    r->second = check->beside + r->saved;
+    r->second = check->in_place + r->saved;
     for (int64_t k = 0; k < r->bytes; k++) r->second[k] = (char)~check->snapshot[r->at + k];
     check->out[command->pair[i].out] = r->second;
   }
@@ -211,7 +211,7 @@ static plim_status run_again(plim_device_check *check, const plim_run_call *call
   for (int32_t i = 0; i < op->n_in; i++) restore_operand(check, op->in[i], call->args.in[i]);
   for (int32_t i = 0; i < op->n_upd; i++) restore_operand(check, op->upd[i], call->args.upd[i]);
   for (int32_t i = 0; i < op->n_out; i++) check->out[i] = call->args.out[i];
-  place_beside(check, call);
+  place_in_place_outputs(check, call);
   plim_run_call again = *call;
   again.args.out = check->out;
   return run(user, &again);

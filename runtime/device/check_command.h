@@ -18,7 +18,7 @@ typedef struct plim_device_check {
   const plim_plan *plan;
   char *arena, *snapshot; /* [arena_bytes] */
   int64_t arena_bytes;
-  char *saved, *beside; /* [result_bytes] results of the first run; in-place outputs of the second run */
+  char *saved, *in_place; /* [result_bytes] results of the first run; in-place outputs of the second run */
   int64_t result_bytes;
   int32_t n_buffers, n_ops, n_values; /* of plan and graph, which may be gone when the memory is released */
   plim_range *holds;                  /* [n_buffers] ranges that hold contents before the command; n_holds, sorted */

@@ -13,15 +13,15 @@ enum { NATIVE_BF16 = 8 /* least major compute capability with instructions for b
 
 /* Write every library that decides times or bits, and a hash of the variables of the environment that they read. */
 static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int32_t runtime) {
-  const size_t room = sizeof l->found;
-  int n = snprintf(l->found, room, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
+  const size_t capacity = sizeof l->found;
+  int n = snprintf(l->found, capacity, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
   if (engine->blas) {
-    n += snprintf(l->found + n, room - (size_t)n, ", cublas %d.%d.%d", (int)(l->blas_version / 10000),
+    n += snprintf(l->found + n, capacity - (size_t)n, ", cublas %d.%d.%d", (int)(l->blas_version / 10000),
                   (int)(l->blas_version / 100 % 100), (int)(l->blas_version % 100));
   }
-  if (engine->dnn) n += snprintf(l->found + n, room - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
+  if (engine->dnn) n += snprintf(l->found + n, capacity - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
   const uint32_t environment = plim_cuda_environment_hash(environ);
-  if (environment != 0) (void)snprintf(l->found + n, room - (size_t)n, ", environment %08x", (unsigned)environment);
+  if (environment != 0) (void)snprintf(l->found + n, capacity - (size_t)n, ", environment %08x", (unsigned)environment);
 }
 
 /* Find out by one product whether cuBLAS emulates bf16: GPUs below 8.0 have no instructions for it. */

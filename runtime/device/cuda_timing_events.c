@@ -4,10 +4,10 @@
 plim_status plim_cuda_timing_events_reserve(plim_cuda_timing_events *timing_events, plim_context *ctx,
                                             const plim_cuda_driver *driver, int32_t n, int *code) {
   *code = 0;
-  if (n > timing_events->room) {
-    PLIM_TRY(plim_resize_array(ctx, &timing_events->timing_event, timing_events->room, n,
+  if (n > timing_events->capacity) {
+    PLIM_TRY(plim_resize_array(ctx, &timing_events->timing_event, timing_events->capacity, n,
                                sizeof *timing_events->timing_event));
-    timing_events->room = n;
+    timing_events->capacity = n;
   }
   for (; timing_events->n < n; timing_events->n++) {
     *code = driver->timing_event_new(&timing_events->timing_event[timing_events->n]);
@@ -19,7 +19,7 @@ plim_status plim_cuda_timing_events_reserve(plim_cuda_timing_events *timing_even
 void plim_cuda_timing_events_free(plim_cuda_timing_events *timing_events, plim_context *ctx,
                                   const plim_cuda_driver *driver) {
   for (int32_t i = 0; i < timing_events->n; i++) (void)driver->timing_event_free(timing_events->timing_event[i]);
-  plim_release(ctx, timing_events->timing_event, timing_events->room, sizeof *timing_events->timing_event);
+  plim_release(ctx, timing_events->timing_event, timing_events->capacity, sizeof *timing_events->timing_event);
   *timing_events = (plim_cuda_timing_events){0};
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/base/context.h"
 
 typedef struct plim_cuda_timing_events {
-  int32_t n, room;     /* events that were made; length of the array */
+  int32_t n, capacity; /* events that were made; length of the array */
   void **timing_event; /* [n] */
 } plim_cuda_timing_events;
 

@@ -49,7 +49,7 @@ static int cpu_add_kernel(plim_device *device, plim_op_kind kind, const plim_own
 
 static plim_status cpu_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   plim_kernel *made = NULL;
-  PLIM_TRY(plim_guarded_room(device->ctx));
+  PLIM_TRY(plim_guarded_has_addresses(device->ctx));
   int result = plim_kernel_make(device->state, op, variant, device->machine.threads, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
   return plim_device_kernel_status(device->ctx, result, variant);

@@ -15,9 +15,9 @@ typedef struct sim_state {
   const plim_plan *plan;    /* of the current step: the times of its variants advance the clock */
   int64_t clock_ns;         /* time of all steps of plans */
   int64_t take_ns;          /* time of the next run or copy on a queue */
-  int64_t *queue_ns;        /* [room_queues] clocks of the queues */
-  int64_t *event_ns;        /* [room_events] time of the last mark of each event */
-  int64_t room_queues, room_events;
+  int64_t *queue_ns;        /* [queue_capacity] clocks of the queues */
+  int64_t *event_ns;        /* [event_capacity] time of the last mark of each event */
+  int64_t queue_capacity, event_capacity;
   int64_t calls_left; /* calls before an injected failure, PLIM_NONE: none fails */
 } sim_state;
 
@@ -55,8 +55,8 @@ static plim_status sim_open(plim_context *ctx, const plim_device_options *option
 static void sim_close(plim_device *device) {
   sim_state *sim = device->state;
   plim_kernel_table_free(sim->table);
-  plim_release(device->ctx, sim->queue_ns, sim->room_queues, sizeof *sim->queue_ns);
-  plim_release(device->ctx, sim->event_ns, sim->room_events, sizeof *sim->event_ns);
+  plim_release(device->ctx, sim->queue_ns, sim->queue_capacity, sizeof *sim->queue_ns);
+  plim_release(device->ctx, sim->event_ns, sim->event_capacity, sizeof *sim->event_ns);
   plim_release(device->ctx, sim, 1, sizeof *sim);
 }
 
@@ -110,16 +110,16 @@ static void sim_unprepare(plim_device *device, void *kernel) {
 /* ---- queues ---- */
 
 /* Make room for n clocks. New clocks begin at 0. */
-static plim_status reserve_clocks(plim_device *device, int64_t **clock, int64_t *room, int64_t n) {
-  int64_t before = *room;
-  PLIM_TRY(plim_array_reserve(device->ctx, clock, room, n, sizeof **clock));
-  if (*room > before) memset(*clock + before, 0, (size_t)(*room - before) * sizeof **clock);
+static plim_status reserve_clocks(plim_device *device, int64_t **clock, int64_t *clocks, int64_t n) {
+  int64_t before = *clocks;
+  PLIM_TRY(plim_array_reserve(device->ctx, clock, clocks, n, sizeof **clock));
+  if (*clocks > before) memset(*clock + before, 0, (size_t)(*clocks - before) * sizeof **clock);
   return PLIM_OK;
 }
 
 static plim_status reserve_queue(plim_device *device, int32_t queue) {
   sim_state *sim = device->state;
-  return reserve_clocks(device, &sim->queue_ns, &sim->room_queues, (int64_t)queue + 1);
+  return reserve_clocks(device, &sim->queue_ns, &sim->queue_capacity, (int64_t)queue + 1);
 }
 
 void plim_sim_take(plim_device *device, int64_t time_ns) {
@@ -128,7 +128,7 @@ void plim_sim_take(plim_device *device, int64_t time_ns) {
 
 int64_t plim_sim_queue_ns(plim_device *device, int32_t queue) {
   const sim_state *sim = device->state;
-  return queue < sim->room_queues ? sim->queue_ns[queue] : 0;
+  return queue < sim->queue_capacity ? sim->queue_ns[queue] : 0;
 }
 
 /* Advance the clock of a queue by the time of a run or copy. */
@@ -166,7 +166,7 @@ static plim_status sim_fill(plim_device *device, int32_t queue, void *to, int by
 static plim_status sim_mark(plim_device *device, int32_t queue, int32_t event) {
   sim_state *sim = device->state;
   PLIM_TRY(reserve_queue(device, queue));
-  PLIM_TRY(reserve_clocks(device, &sim->event_ns, &sim->room_events, (int64_t)event + 1));
+  PLIM_TRY(reserve_clocks(device, &sim->event_ns, &sim->event_capacity, (int64_t)event + 1));
   sim->event_ns[event] = sim->queue_ns[queue];
   return PLIM_OK;
 }
@@ -174,7 +174,7 @@ static plim_status sim_mark(plim_device *device, int32_t queue, int32_t event) {
 static plim_status sim_wait(plim_device *device, int32_t queue, int32_t event) {
   sim_state *sim = device->state;
   PLIM_TRY(reserve_queue(device, queue));
-  if (event < sim->room_events && sim->event_ns[event] > sim->queue_ns[queue]) {
+  if (event < sim->event_capacity && sim->event_ns[event] > sim->queue_ns[queue]) {
     sim->queue_ns[queue] = sim->event_ns[event];
   }
   return PLIM_OK;
@@ -182,14 +182,14 @@ static plim_status sim_wait(plim_device *device, int32_t queue, int32_t event) {
 
 static int64_t latest_queue(const sim_state *sim) {
   int64_t latest = 0;
-  for (int64_t q = 0; q < sim->room_queues; q++) latest = sim->queue_ns[q] > latest ? sim->queue_ns[q] : latest;
+  for (int64_t q = 0; q < sim->queue_capacity; q++) latest = sim->queue_ns[q] > latest ? sim->queue_ns[q] : latest;
   return latest;
 }
 
 static plim_status sim_sync(plim_device *device) {
   sim_state *sim = device->state;
   int64_t latest = latest_queue(sim);
-  for (int64_t q = 0; q < sim->room_queues; q++) sim->queue_ns[q] = latest;
+  for (int64_t q = 0; q < sim->queue_capacity; q++) sim->queue_ns[q] = latest;
   return PLIM_OK;
 }
 

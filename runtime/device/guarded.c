@@ -38,11 +38,11 @@ plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, v
   return PLIM_OK;
 }
 
-plim_status plim_guarded_room(plim_context *ctx) {
+plim_status plim_guarded_has_addresses(plim_context *ctx) {
   const size_t bytes = (size_t)8 << 20;
-  void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room != MAP_FAILED) {
-    (void)munmap(room, bytes);
+  void *range = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range != MAP_FAILED) {
+    (void)munmap(range, bytes);
     return PLIM_OK;
   }
   return plim_fail(ctx, PLIM_ENOMEM, "out of memory: the %zu bytes that a kernel may need are not left", bytes);

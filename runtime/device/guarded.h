@@ -28,7 +28,7 @@ PLIM_MUST_USE plim_status plim_guarded_resize(plim_context *ctx, void *ptr, int6
 /* PLIM_ENOMEM when the system has less than 8 MiB of addresses left, which is more than listing or compiling one kernel
  * needs. Call it before libraries that do not check their allocations: without memory a signal would end the process.
  */
-PLIM_MUST_USE plim_status plim_guarded_room(plim_context *ctx);
+PLIM_MUST_USE plim_status plim_guarded_has_addresses(plim_context *ctx);
 void plim_guarded_free(void *ptr, int64_t bytes); /* NULL is legal; `bytes` as allocated */
 
 #ifdef __cplusplus

@@ -243,17 +243,17 @@ int plim_page_read(const plim_memory_region *page, plim_page_ring *ring, void *t
 static plim_status exchange(plim_context *ctx, const plim_memory_region *page, int writes, char *host, char *paged,
                             int64_t bytes) {
   int64_t at = paged - page->base, begin = at / PLIM_ALIGN * PLIM_ALIGN;
-  int64_t whole = plim_align_up(at + bytes, PLIM_ALIGN) - begin;
+  int64_t block_bytes = plim_align_up(at + bytes, PLIM_ALIGN) - begin;
   void *block = NULL;
-  PLIM_TRY(plim_guarded_alloc(ctx, whole, 0, &block));
-  int error = read_file(page->fd, block, whole, begin);
+  PLIM_TRY(plim_guarded_alloc(ctx, block_bytes, 0, &block));
+  int error = read_file(page->fd, block, block_bytes, begin);
   if (error == 0 && writes) {
     memcpy((char *)block + (at - begin), host, (size_t)bytes);
-    error = write_file(page->fd, block, whole, begin);
+    error = write_file(page->fd, block, block_bytes, begin);
   } else if (error == 0) {
     memcpy(host, (char *)block + (at - begin), (size_t)bytes);
   }
-  plim_guarded_free(block, whole);
+  plim_guarded_free(block, block_bytes);
   if (error == 0) return PLIM_OK;
   return plim_fail(ctx, PLIM_EIO, "the page file %s: %s", page->name, strerror(error));
 }

@@ -138,7 +138,7 @@ int64_t plim_exec_moved_bytes(const plim_exec *exec) {
  * the whole step. So the buffers that ended before the next command, which were checked with their own plan, get
  * offsets above all others. The input of an in-place pair gets the offset of its output. */
 static plim_status check_as_one_plan(const plim_exec *exec, const switching *change) {
-  plim_plan draft = *change->to, *whole = NULL;
+  plim_plan draft = *change->to, *as_one = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
   plim_plan_buffer *buffer = NULL;
   PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
@@ -152,10 +152,10 @@ static plim_status check_as_one_plan(const plim_exec *exec, const switching *cha
   }
   draft.buffer = buffer;
   draft.budget_bytes = PLIM_BYTES_UNLIMITED;
-  plim_status status = plim_plan_from_parts(change->graph, &draft, &whole);
+  plim_status status = plim_plan_from_parts(change->graph, &draft, &as_one);
   plim_release(exec->ctx, buffer, n_buffers, sizeof *buffer);
-  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, change->graph, whole);
-  plim_plan_free(whole);
+  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, change->graph, as_one);
+  plim_plan_free(as_one);
   return status;
 }
 

@@ -164,7 +164,7 @@ static void *worker_main(void *user) {
   worker *w = user;
   plim_queues *q = w->queues;
   int64_t step = 0;
-  plim_context_fail_beside(q->ctx, w->error);
+  plim_context_fail_into(q->ctx, w->error);
   plim_threads_adopt(q->threads);
   (void)pthread_mutex_lock(&q->mutex);
   while (!q->closing) {
@@ -241,8 +241,8 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
                    plim_plan_space_of(q->bound->plan, space).name, file, q->why);
 }
 
-plim_status plim_queues_end(plim_queues *q, int whole, int64_t training_step) {
-  if (!whole) stop(q);
+plim_status plim_queues_end(plim_queues *q, int completes, int64_t training_step) {
+  if (!completes) stop(q);
   (void)pthread_mutex_lock(&q->mutex);
   while (q->busy > 0) (void)pthread_cond_wait(&q->changed, &q->mutex);
   plim_status failed = q->failed;

@@ -45,10 +45,10 @@ void plim_queues_failed(plim_queues *queues, int32_t j, plim_status status);
 int64_t plim_queues_clock(const plim_queues *queues);
 
 /* End the step and wait for the threads.
- *   whole  in  1: every command runs; 0: commands that have not begun are left out
+ *   completes  in  1: every command runs; 0: commands that have not begun are left out
  * PLIM_OK, or the status and sentence of the first command that failed, on any queue. The sentence of a copy names
  * training step, command, storage and file. */
-PLIM_MUST_USE plim_status plim_queues_end(plim_queues *queues, int whole, int64_t training_step);
+PLIM_MUST_USE plim_status plim_queues_end(plim_queues *queues, int completes, int64_t training_step);
 
 /* Are page files read and written by io_uring? */
 int plim_queues_have_rings(const plim_queues *queues);

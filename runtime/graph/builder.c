@@ -121,9 +121,9 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
   int64_t at = 0;
   PLIM_TRY(add_row(b, "values", &b->value, &b->cap_values, b->n_values, sizeof *b->value));
   PLIM_TRY(add_name(b, "value", name, &at));
-  plim_shape whole = plim_shape_make(shape->dtype, shape->layout, shape->rank, shape->dim);
-  memcpy(whole.stride, shape->stride, sizeof whole.stride);
-  b->value[b->n_values] = (plim_draft_value){{NULL, storage, offset, whole, bytes}, at};
+  plim_shape strided = plim_shape_make(shape->dtype, shape->layout, shape->rank, shape->dim);
+  memcpy(strided.stride, shape->stride, sizeof strided.stride);
+  b->value[b->n_values] = (plim_draft_value){{NULL, storage, offset, strided, bytes}, at};
   *out = (int32_t)b->n_values++;
   return PLIM_OK;
 }
@@ -204,10 +204,10 @@ static const int32_t *updates_of(const plim_op_spec *s) {
   return s->many_upd ? s->many_upd : s->upd;
 }
 
-/* The most operands of a list that has so much room in the spec, and `many` beside it. The row of the kind may allow
- * fewer. */
-static int32_t most_of(const int32_t *many, int32_t room) {
-  return many ? INT32_MAX : room;
+/* The most operands of a list that has `fixed` places in the spec, or as many as it likes in `many`. The row of the
+ * kind may allow fewer. */
+static int32_t most_of(const int32_t *many, int32_t fixed) {
+  return many ? INT32_MAX : fixed;
 }
 
 static plim_status check_lists(const plim_graph_builder *b, const plim_op_spec *s) {

@@ -224,7 +224,7 @@ static plim_status check_results_disjoint(const plim_graph *g, const plim_op *op
   return PLIM_OK;
 }
 
-static plim_status check_whole(const plim_graph *g) {
+static plim_status check_all(const plim_graph *g) {
   if (g->n_ops == 0) return plim_fail(g->ctx, PLIM_EDATA, "graph '%s' has no op", g->name);
   PLIM_TRY(check_names(g));
   for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_results_disjoint(g, &g->op[o]));
@@ -255,7 +255,7 @@ plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
   own->graph.costs = own->costs = b->costs;
   b->costs = NULL;
   PLIM_CHECK(plim_graph_derive(own));
-  PLIM_CHECK(check_whole(&own->graph));
+  PLIM_CHECK(check_all(&own->graph));
   PLIM_CHECK(set_fingerprint(&own->graph));
   *out = &own->graph;
   own = NULL;

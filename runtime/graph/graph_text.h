@@ -12,8 +12,8 @@ enum { PLIM_GRAPH_NEWEST = 5 }; /* newest version of the format */
 int plim_graph_version(const plim_graph *graph);
 
 /* Append the document.
- *   whole  in  0: without the fingerprint, which is the hash of this text */
-void plim_graph_write(plim_text *text, const plim_graph *graph, int whole);
+ *   with_fingerprint  in  0: without the fingerprint, which is the hash of this text */
+void plim_graph_write(plim_text *text, const plim_graph *graph, int with_fingerprint);
 
 /* Make a graph from a document's text; `file` names it in sentences. The graph must pass the builder's checks, and have
  * the stated fingerprint. PLIM_EDATA. */

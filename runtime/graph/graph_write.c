@@ -113,10 +113,10 @@ int plim_graph_version(const plim_graph *g) {
   return second ? 2 : 1;
 }
 
-void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
+void plim_graph_write(plim_text *t, const plim_graph *g, int with_fingerprint) {
   int version = plim_graph_version(g);
   plim_document_write_version(t, "graph", version);
-  if (whole) plim_text_format(t, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
+  if (with_fingerprint) plim_text_format(t, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
   plim_text_add(t, "  \"name\": ");
   plim_text_quote(t, g->name);
   plim_text_format(t, ",\n  \"batch\": %d,\n", g->batch);

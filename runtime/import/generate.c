@@ -58,7 +58,7 @@ int64_t plim_generated_below(plim_generated *g, int64_t below) {
 int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phase, int64_t bytes, int64_t time_ns) {
   int64_t id = g->n;
   if (g->status == PLIM_OK) {
-    g->status = plim_array_reserve(g->ctx, &g->node, &g->room, g->n + 1, sizeof *g->node);
+    g->status = plim_array_reserve(g->ctx, &g->node, &g->capacity, g->n + 1, sizeof *g->node);
   }
   if (g->status != PLIM_OK) return 0;
   g->node[g->n++] = (plim_node){.id = id, .bytes = bytes, .time_ns = time_ns, .name = name, .phase = phase};
@@ -67,7 +67,7 @@ int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phas
 
 void plim_generated_link(plim_generated *g, int32_t from, int32_t to) {
   if (g->status == PLIM_OK) {
-    g->status = plim_array_reserve(g->ctx, &g->link, &g->room_links, g->n_links + 1, sizeof *g->link);
+    g->status = plim_array_reserve(g->ctx, &g->link, &g->link_capacity, g->n_links + 1, sizeof *g->link);
   }
   if (g->status == PLIM_OK) g->link[g->n_links++] = (plim_link){from, to};
 }
@@ -127,7 +127,7 @@ plim_status plim_graph_generate(plim_context *ctx, const plim_generate_options *
                             .link = g.link};
     g.status = plim_node_link_graph(ctx, &nodes, out);
   }
-  plim_release(ctx, g.node, g.room, sizeof *g.node);
-  plim_release(ctx, g.link, g.room_links, sizeof *g.link);
+  plim_release(ctx, g.node, g.capacity, sizeof *g.node);
+  plim_release(ctx, g.link, g.link_capacity, sizeof *g.link);
   return g.status;
 }

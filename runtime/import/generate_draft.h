@@ -13,7 +13,7 @@ typedef struct plim_generated {
   const plim_generate_options *options;
   plim_status status; /* first failure; later additions do nothing */
   uint64_t draws;     /* random numbers drawn so far */
-  int64_t n, n_links, room, room_links;
+  int64_t n, n_links, capacity, link_capacity;
   plim_node *node;
   plim_link *link;
 } plim_generated;

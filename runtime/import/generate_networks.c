@@ -27,7 +27,7 @@ typedef struct op {
 typedef struct network {
   plim_generated *generated;
   op *op; /* [generated->n] forward ops, by node */
-  int64_t room;
+  int64_t capacity;
 } network;
 
 static int64_t vary(plim_generated *g, int64_t x) {
@@ -38,7 +38,7 @@ static int64_t vary(plim_generated *g, int64_t x) {
 static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int32_t a, int32_t b, int32_t c) {
   plim_generated *g = w->generated;
   const int32_t in[3] = {a, b, c};
-  if (g->status == PLIM_OK) g->status = plim_array_reserve(g->ctx, &w->op, &w->room, g->n + 1, sizeof *w->op);
+  if (g->status == PLIM_OK) g->status = plim_array_reserve(g->ctx, &w->op, &w->capacity, g->n + 1, sizeof *w->op);
   if (g->status != PLIM_OK) return 0;
   int64_t size = vary(g, bytes), time = vary(g, time_ns);
   int32_t v = plim_generated_node(g, kinds[kind].name, PLIM_PHASE_FORWARD, size, time);
@@ -81,7 +81,7 @@ static void add_backward(network *w) {
 static void finish(network *w, int32_t last) {
   (void)add(w, LOSS, 64, 100, last, -1, -1);
   if (w->generated->status == PLIM_OK) add_backward(w);
-  plim_release(w->generated->ctx, w->op, w->room, sizeof *w->op);
+  plim_release(w->generated->ctx, w->op, w->capacity, sizeof *w->op);
 }
 
 /* Whether another block of that many forward ops fits, with the loss and the backward ops. */

@@ -35,7 +35,7 @@ typedef struct draft {
   plim_json *doc;
   const char *name;
   int32_t n, n_links;
-  int32_t room_links;
+  int32_t link_capacity;
   int32_t by_device; /* 1: a node has flops or durations */
   int32_t has_workspace;
   plim_costs *costs; /* by op; NULL: none */
@@ -166,8 +166,8 @@ static void drop_repeats(draft *d) {
 static plim_status read_links(draft *d, plim_json_at *root) {
   plim_json_at list = plim_json_list(root, plim_json_has(root, "links") ? "links" : "edges", &d->n_links);
   PLIM_TRY(d->doc->status);
-  d->room_links = d->n_links;
-  PLIM_TRY(plim_allocate(d->ctx, d->room_links, sizeof *d->link, &d->link));
+  d->link_capacity = d->n_links;
+  PLIM_TRY(plim_allocate(d->ctx, d->link_capacity, sizeof *d->link, &d->link));
   for (int32_t i = 0; i < d->n_links && d->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     if (d->doc->status != PLIM_OK) break;
@@ -323,7 +323,7 @@ plim_status plim_import_nx(plim_context *ctx, const char *file, const char *text
   plim_costs_free(d.costs);
   plim_release(ctx, d.node, d.n, sizeof *d.node);
   plim_release(ctx, d.by_id, d.n, sizeof *d.by_id);
-  plim_release(ctx, d.link, d.room_links, sizeof *d.link);
+  plim_release(ctx, d.link, d.link_capacity, sizeof *d.link);
   plim_release(ctx, d.first, (int64_t)d.n + 1, sizeof *d.first);
   plim_release(ctx, d.order, d.n, sizeof *d.order);
   plim_release(ctx, d.place, d.n, sizeof *d.place);

@@ -8,17 +8,17 @@
 
 #include "runtime/inspect/decision_log_internal.h"
 
-typedef struct whole {
+typedef struct extended_plan {
   plim_plan plan;        /* borrowed, except its commands and buffers */
-  plim_command *command; /* [n_room] NULL: those of the log's plan */
+  plim_command *command; /* [command_capacity] NULL: those of the log's plan */
   plim_plan_buffer *buffer;
-  int64_t n_room, area_bytes; /* area_bytes: of the area for small requests at the command */
-} whole;
+  int64_t command_capacity, area_bytes; /* area_bytes: of the area for small requests at the command */
+} extended_plan;
 
 /* ---- storages that are resident ---- */
 
 typedef struct stop {
-  whole *whole;
+  extended_plan *extended;
   int32_t from;
 } stop;
 
@@ -44,16 +44,16 @@ static int is_held(const plim_residency *res, int32_t depth, int32_t storage) {
  * So does a held input, which no command that is left may read. */
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   const stop *at = user;
-  const plim_plan *plan = &at->whole->plan;
+  const plim_plan *plan = &at->extended->plan;
   if (res->plan.n_commands < at->from) return PLIM_OK;
   const plim_op *next = &res->graph->op[plan->command[at->from].op];
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    plim_plan_buffer *buffer = &at->whole->buffer[i];
+    plim_plan_buffer *buffer = &at->extended->buffer[i];
     if (!is_resident(res, buffer)) continue;
     const int32_t end = at->from + (plim_op_reads(next, buffer->storage) || is_held(res, depth, buffer->storage));
     if (buffer->end < end) buffer->end = end;
   }
-  if (res->small_bytes > 0) at->whole->area_bytes = res->blocks->bytes - res->blocks->wall;
+  if (res->small_bytes > 0) at->extended->area_bytes = res->blocks->bytes - res->blocks->wall;
   return PLIM_ECANCEL;
 }
 
@@ -68,8 +68,8 @@ static plim_status on_end(void *user, const plim_residency *res, int32_t op) {
   return PLIM_OK;
 }
 
-static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t from, whole *w) {
-  stop at = {w, from};
+static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t from, extended_plan *extended) {
+  stop at = {extended, from};
   plim_arena_watch watch = {&at, on_choice, on_run, on_end};
   plim_plan *plan = NULL;
   if (from == 0) return PLIM_OK;
@@ -83,44 +83,46 @@ static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t f
 
 /* Fill in the commands: those that ran, then the ops that did not, once. Variants are rows of the order, since the
  * decision log runs no others. row [n_ops] is scratch. */
-static void fill(const plim_decision_log *decisions, int32_t *row, whole *w) {
+static void fill(const plim_decision_log *decisions, int32_t *row, extended_plan *extended) {
   const plim_plan *order = decisions->options.order;
   int32_t n_ran = decisions->plan->n_commands - 1, n = n_ran; /* the last command was not run */
   for (int32_t j = 0; j < order->n_commands; j++) row[order->command[j].op] = order->command[j].variant;
   for (int32_t j = 0; j < n_ran; j++) {
-    w->command[j] = decisions->plan->command[j];
-    w->command[j].variant = row[w->command[j].op];
+    extended->command[j] = decisions->plan->command[j];
+    extended->command[j].variant = row[extended->command[j].op];
   }
-  for (int32_t j = 0; j < n_ran; j++) row[w->command[j].op] = PLIM_NONE;
+  for (int32_t j = 0; j < n_ran; j++) row[extended->command[j].op] = PLIM_NONE;
   for (int32_t j = 0; j < order->n_commands; j++) {
-    if (row[order->command[j].op] >= 0) w->command[n++] = order->command[j];
+    if (row[order->command[j].op] >= 0) extended->command[n++] = order->command[j];
   }
-  w->plan.n_commands = n;
+  extended->plan.n_commands = n;
 }
 
-static plim_status make_steps(const plim_decision_log *decisions, whole *w) {
+static plim_status make_steps(const plim_decision_log *decisions, extended_plan *extended) {
   const plim_plan *order = decisions->options.order;
   int32_t *row = NULL, n_ops = decisions->options.graph->n_ops;
-  w->n_room = (int64_t)decisions->plan->n_commands + n_ops;
+  extended->command_capacity = (int64_t)decisions->plan->n_commands + n_ops;
   PLIM_TRY(plim_allocate(decisions->ctx, n_ops, sizeof *row, &row));
-  plim_status status = plim_allocate(decisions->ctx, w->n_room, sizeof *w->command, &w->command);
-  if (status == PLIM_OK) fill(decisions, row, w);
+  plim_status status =
+      plim_allocate(decisions->ctx, extended->command_capacity, sizeof *extended->command, &extended->command);
+  if (status == PLIM_OK) fill(decisions, row, extended);
   plim_release(decisions->ctx, row, n_ops, sizeof *row);
-  w->plan.command = w->command;
-  w->plan.variant = order->variant;
-  w->plan.n_variants = order->n_variants;
+  extended->plan.command = extended->command;
+  extended->plan.variant = order->variant;
+  extended->plan.n_variants = order->n_variants;
   return status;
 }
 
-static plim_status make_whole(const plim_decision_log *decisions, int32_t from, int64_t arena_bytes, whole *w) {
-  PLIM_TRY(plim_allocate(decisions->ctx, decisions->plan->n_buffers, sizeof *w->buffer, &w->buffer));
+static plim_status extend_plan(const plim_decision_log *decisions, int32_t from, int64_t arena_bytes,
+                               extended_plan *extended) {
+  PLIM_TRY(plim_allocate(decisions->ctx, decisions->plan->n_buffers, sizeof *extended->buffer, &extended->buffer));
   if (decisions->plan->n_buffers > 0)
-    memcpy(w->buffer, decisions->plan->buffer, (size_t)decisions->plan->n_buffers * sizeof *w->buffer);
-  w->plan.buffer = w->buffer;
-  PLIM_TRY(prolong_buffers(decisions, from, w));
+    memcpy(extended->buffer, decisions->plan->buffer, (size_t)decisions->plan->n_buffers * sizeof *extended->buffer);
+  extended->plan.buffer = extended->buffer;
+  PLIM_TRY(prolong_buffers(decisions, from, extended));
   if (!decisions->failure) return PLIM_OK;
-  if (w->plan.budget_bytes < arena_bytes) w->plan.budget_bytes = arena_bytes;
-  return make_steps(decisions, w);
+  if (extended->plan.budget_bytes < arena_bytes) extended->plan.budget_bytes = arena_bytes;
+  return make_steps(decisions, extended);
 }
 
 plim_status plim_decision_log_what_if(const plim_decision_log *decisions, const plim_policy *policy, int32_t from,
@@ -129,16 +131,16 @@ plim_status plim_decision_log_what_if(const plim_decision_log *decisions, const 
     return plim_fail(decisions->ctx, PLIM_EUSAGE, "command %d of a run of %d", (int)from,
                      decisions->plan ? (int)decisions->plan->n_commands : 0);
   }
-  whole w = {.plan = *decisions->plan};
-  plim_status status = make_whole(decisions, from, arena_bytes, &w);
+  extended_plan extended = {.plan = *decisions->plan};
+  plim_status status = extend_plan(decisions, from, arena_bytes, &extended);
   if (status == PLIM_OK) {
     const int as_large =
         arena_bytes - arena_bytes % PLIM_ALIGN == decisions->options.budget_bytes / PLIM_ALIGN * PLIM_ALIGN;
     const plim_arena_change change = {
-        .from = from, .arena_bytes = arena_bytes, .area_bytes = as_large ? w.area_bytes : 0, .policy = policy};
-    status = plim_arena_what_if(decisions->ctx, decisions->options.graph, &w.plan, &change, counts, out);
+        .from = from, .arena_bytes = arena_bytes, .area_bytes = as_large ? extended.area_bytes : 0, .policy = policy};
+    status = plim_arena_what_if(decisions->ctx, decisions->options.graph, &extended.plan, &change, counts, out);
   }
-  plim_release(decisions->ctx, w.command, w.n_room, sizeof *w.command);
-  plim_release(decisions->ctx, w.buffer, decisions->plan->n_buffers, sizeof *w.buffer);
+  plim_release(decisions->ctx, extended.command, extended.command_capacity, sizeof *extended.command);
+  plim_release(decisions->ctx, extended.buffer, decisions->plan->n_buffers, sizeof *extended.buffer);
   return status;
 }

@@ -43,8 +43,8 @@ static int addends_fit(plim_net *net, const char *name, plim_tensor a, plim_tens
 
 /* Number of places of a window of `kernel` along `size`; 0: it does not fit. */
 static int64_t window_count(int64_t size, plim_net_window w) {
-  int64_t room = size + 2 * (int64_t)w.pad - w.kernel;
-  return room < 0 ? 0 : room / w.stride + 1;
+  int64_t span = size + 2 * (int64_t)w.pad - w.kernel;
+  return span < 0 ? 0 : span / w.stride + 1;
 }
 
 /* A stride of 0 stands for 1. */

@@ -81,7 +81,7 @@ static int wait_for_fork(plim_busy_devices *b, int64_t last) {
 
 static void *device_main(void *user) {
   busy_device *d = user;
-  plim_context_fail_beside(d->busy->set->device->ctx, d->error);
+  plim_context_fail_into(d->busy->set->device->ctx, d->error);
   plim_threads_adopt(d->busy->set->device->machine.threads);
   for (int64_t last = 0; wait_for_fork(d->busy, last); last++) work(d);
   return NULL;

@@ -233,10 +233,10 @@ plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *
   m->arena_bytes = choose_rings(m, most, limit);
   for (int32_t g = 0; g < set->n_groups; g++) {
     const int32_t n = plim_operands_count(&set->group[g].desc) + 1;
-    if (m->room < n) m->room = n;
+    if (m->capacity < n) m->capacity = n;
   }
-  PLIM_TRY(plim_allocate(ctx, m->room, sizeof *m->place, &m->place));
-  PLIM_TRY(plim_allocate(ctx, m->room, sizeof *m->operand, &m->operand));
+  PLIM_TRY(plim_allocate(ctx, m->capacity, sizeof *m->place, &m->place));
+  PLIM_TRY(plim_allocate(ctx, m->capacity, sizeof *m->operand, &m->operand));
   PLIM_TRY(plim_allocate(ctx, PLIM_NORMALS, sizeof *m->normal, &m->normal));
   int64_t host_bytes = device->api->host_visible ? 0 : m->arena_bytes;
   PLIM_TRY(plim_allocate(ctx, host_bytes, 1, &m->host));
@@ -257,7 +257,7 @@ void plim_measure_end(plim_measurement *m) {
   if (m->arena) device->api->memory.release(device, m->arena, m->arena_bytes);
   plim_release(device->ctx, m->host, m->host_bytes, 1);
   plim_release(device->ctx, m->normal, PLIM_NORMALS, sizeof *m->normal);
-  plim_release(device->ctx, m->operand, m->room, sizeof *m->operand);
-  plim_release(device->ctx, m->place, m->room, sizeof *m->place);
+  plim_release(device->ctx, m->operand, m->capacity, sizeof *m->operand);
+  plim_release(device->ctx, m->place, m->capacity, sizeof *m->place);
   *m = (plim_measurement){0};
 }

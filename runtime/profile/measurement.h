@@ -21,9 +21,9 @@ typedef struct plim_measurement {
   void *arena;  /* [arena_bytes] both rings */
   int64_t arena_bytes;
   /* of the case that runs: operands, then the workspace */
-  int32_t room;              /* as many as any group has */
-  plim_operand_place *place; /* [room] */
-  void **operand;            /* [room] */
+  int32_t capacity;          /* as many as any group has */
+  plim_operand_place *place; /* [capacity] */
+  void **operand;            /* [capacity] */
 } plim_measurement;
 
 /* The largest numbers of bytes that any case needs. */

@@ -89,12 +89,12 @@ static float random_at(uint64_t seed, int64_t i) {
 
 /* How many numbers fill the operand. A strided operand extends from its first element to its last, which may be more or
  * fewer than its elements. */
-static int64_t float_room(const plim_shape *shape) {
+static int64_t number_count(const plim_shape *shape) {
   return plim_shape_bytes(shape) / (int64_t)(shape->dtype == PLIM_BF16 ? sizeof(uint16_t) : sizeof(float));
 }
 
 void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to) {
-  const int64_t n = float_room(shape);
+  const int64_t n = number_count(shape);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
     float x = random_at(seed, i);
@@ -132,7 +132,7 @@ static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
 
 /* Fill weights by He initialisation, so that outputs have the magnitude of inputs. */
 static void fill_weights(const plim_shape *shape, const float *normal, void *to) {
-  const int64_t n = float_room(shape);
+  const int64_t n = number_count(shape);
   const float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)plim_shape_elements(shape));
   for (int64_t i = 0; i < n; i++) {
     float weight = normal[i % PLIM_NORMALS] * scale;
@@ -149,7 +149,7 @@ static void fill_weights(const plim_shape *shape, const float *normal, void *to)
 void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {
   const plim_op_operand *operand = special_operand(desc, k);
   const plim_shape *shape = plim_operand_shape(desc, k);
-  const int64_t n = float_room(shape);
+  const int64_t n = number_count(shape);
   switch (operand->contents) {
     case PLIM_CONTENTS_INDICES:
       fill_indices(to, n, desc, operand->below);

@@ -23,7 +23,7 @@ static plim_status find_group(plim_profile_set *set, plim_hash_table *table, int
   int32_t group = plim_hash_find(table, hash, is_group_of, set, &desc);
   if (group < 0) {
     PLIM_TRY(plim_hash_reserve(table));
-    PLIM_TRY(plim_array_reserve(set->device->ctx, &set->group, &set->room_groups, (int64_t)set->n_groups + 1,
+    PLIM_TRY(plim_array_reserve(set->device->ctx, &set->group, &set->group_capacity, (int64_t)set->n_groups + 1,
                                 sizeof *set->group));
     group = set->n_groups++;
     set->group[group] = (plim_profile_group){.desc = desc, .op = op};
@@ -65,7 +65,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   const char *name = set->graph->op[group->op].name;
   memset(info, 0, PLIM_KERNEL_VARIANTS * sizeof *info);
   PLIM_TRY(plim_profile_cache_recall(set->device, &group->desc));
-  PLIM_TRY(plim_guarded_room(set->device->ctx));
+  PLIM_TRY(plim_guarded_has_addresses(set->device->ctx));
   *n = set->device->api->kernels.variants(set->device, &group->desc, info, PLIM_KERNEL_VARIANTS);
   if (*n <= 0) {
     char why[WHY_BYTES] = "";
@@ -134,7 +134,7 @@ void plim_profile_set_free(plim_profile_set *set) {
     if (set->cases[i].kernel) set->device->api->kernels.unprepare(set->device, set->cases[i].kernel);
   }
   plim_release(ctx, set->cases, set->n_cases, sizeof *set->cases);
-  plim_release(ctx, set->group, set->room_groups, sizeof *set->group);
+  plim_release(ctx, set->group, set->group_capacity, sizeof *set->group);
   plim_release(ctx, set->group_of, set->graph->n_ops, sizeof *set->group_of);
   *set = (plim_profile_set){0};
 }

@@ -45,9 +45,9 @@ typedef struct plim_profile_set {
   const plim_graph *graph;
   int32_t beside; /* other devices that are busy while a case is timed */
   int32_t n_groups, n_cases;
-  int64_t room_groups;
+  int64_t group_capacity;
   int32_t *group_of;         /* [n_ops] */
-  plim_profile_group *group; /* [room_groups] n_groups used, in the order of their first ops */
+  plim_profile_group *group; /* [group_capacity] n_groups used, in the order of their first ops */
   plim_profile_case *cases;  /* [n_cases] */
 } plim_profile_set;
 

@@ -34,11 +34,11 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
     planning.numerics = PLIM_NUMERICS_AUTO; /* keys are of the other batch */
   planning.numerics_key = NULL;
   planning.front_folder = NULL; /* no one will ask for the plans of these batches again */
-  int64_t room = options->budget_bytes - search->fixed_bytes;
+  int64_t image_bytes = options->budget_bytes - search->fixed_bytes;
   const int32_t micro_batches = search->source->net.accumulate;
   int32_t fitting = 0, failing = search->source->net.batch / micro_batches;
   double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;
-  double guess = room > 0 ? 0.97 * (double)room / an_image : 1;
+  double guess = image_bytes > 0 ? 0.97 * (double)image_bytes / an_image : 1;
   for (int i = 0; i < (fitting ? GUESSES : PLIM_BATCH_GUESSES) && failing - fitting > 1; i++) {
     const int32_t batch = between(fitting, failing, guess);
     int yes;

@@ -47,14 +47,14 @@ plim_status plim_retiming_open(plim_trainer *t) {
   return PLIM_OK;
 }
 
-static int64_t room(const plim_trainer *t, const plim_plan *plan) {
+static int64_t sample_count(const plim_trainer *t, const plim_plan *plan) {
   return (int64_t)t->options.retime_steps * plan->n_commands;
 }
 
 static void free_samples(plim_trainer *t) {
   plim_retiming *r = &t->retiming;
   if (!r->plan) return;
-  plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+  plim_release(t->ctx, r->sample, sample_count(t, r->plan), sizeof *r->sample);
   plim_release(t->ctx, r->scratch, 2 * (int64_t)r->plan->n_commands, sizeof *r->scratch);
 }
 
@@ -324,7 +324,7 @@ static void write_sample(const plim_trainer *t, int32_t plan_index, plim_timed *
 static plim_status begin_timing(plim_trainer *t, const plim_plan *plan) {
   plim_retiming *r = &t->retiming;
   PLIM_TRY(plim_allocate(t->ctx, 2 * (int64_t)plan->n_commands, sizeof *r->scratch, &r->scratch));
-  PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));
+  PLIM_TRY(plim_allocate(t->ctx, sample_count(t, plan), sizeof *r->sample, &r->sample));
   plim_exec_timing_begin(t->exec);
   return PLIM_OK;
 }

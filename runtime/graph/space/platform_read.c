@@ -108,7 +108,7 @@ static void read_json(plim_json *doc, plim_platform **out) {
   plim_json_take(&root, plim_platform_new(doc->ctx, n, count_spaces(&devices, n), n_links, &r.platform));
   if (doc->status != PLIM_OK) return;
   plim_platform *p = r.platform;
-  int32_t room = p->n_spaces;
+  int32_t capacity = p->n_spaces;
   p->n_spaces = 0;
   copy_name(&root, "name", name, p->name);
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
@@ -121,10 +121,10 @@ static void read_json(plim_json *doc, plim_platform **out) {
   }
   p->n_links = n_links;
   if (doc->status == PLIM_OK) {
-    plim_json_take(&root, plim_resize_array(doc->ctx, &p->space, room, p->n_spaces, sizeof *p->space));
-    if (doc->status == PLIM_OK) room = p->n_spaces;
+    plim_json_take(&root, plim_resize_array(doc->ctx, &p->space, capacity, p->n_spaces, sizeof *p->space));
+    if (doc->status == PLIM_OK) capacity = p->n_spaces;
   }
-  p->n_spaces = room;
+  p->n_spaces = capacity;
   if (doc->status == PLIM_OK) {
     *out = p;
   } else {

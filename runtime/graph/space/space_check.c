@@ -346,7 +346,7 @@ static plim_status check_end(const checker *check) {
   return PLIM_OK;
 }
 
-static plim_status check_whole(checker *check) {
+static plim_status check_all(checker *check) {
   if (check->n_commands == 0) return plim_fail(check->ctx, PLIM_EPLAN, "the plan has no command");
   PLIM_TRY(check_buffers(check));
   PLIM_TRY(check_initial(check));
@@ -373,7 +373,7 @@ static plim_status check_order(plim_context *ctx, const plim_graph *graph, const
   PLIM_CHECK(plim_allocate(ctx, k.n_buffers, sizeof *k.by_end, &k.by_end));
   PLIM_CHECK(plim_allocate(ctx, spaces, sizeof *k.released, &k.released));
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.runs, &k.runs));
-  PLIM_CHECK(check_whole(&k));
+  PLIM_CHECK(check_all(&k));
 done:
   plim_release(ctx, k.clock, clocks, sizeof *k.clock);
   plim_release(ctx, k.place, k.n_commands, sizeof *k.place);
