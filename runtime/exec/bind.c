@@ -15,80 +15,81 @@ typedef struct binder {
   int32_t n_operands;  /* bound so far */
 } binder;
 
-static int32_t *latest_in(const binder *b, int32_t storage, int32_t space) {
-  return &b->latest[(int64_t)space * b->bound->graph->n_storages + storage];
+static int32_t *latest_in(const binder *binding, int32_t storage, int32_t space) {
+  return &binding->latest[(int64_t)space * binding->bound->graph->n_storages + storage];
 }
 
-static void begin_buffers(binder *b, int32_t j) {
-  const plim_plan *plan = b->bound->plan;
-  b->workspace = PLIM_NONE;
-  for (; b->next_buffer < plan->n_buffers && plan->buffer[b->next_buffer].begin <= j; b->next_buffer++) {
-    int32_t storage = plan->buffer[b->next_buffer].storage;
+static void begin_buffers(binder *binding, int32_t j) {
+  const plim_plan *plan = binding->bound->plan;
+  binding->workspace = PLIM_NONE;
+  for (; binding->next_buffer < plan->n_buffers && plan->buffer[binding->next_buffer].begin <= j;
+       binding->next_buffer++) {
+    int32_t storage = plan->buffer[binding->next_buffer].storage;
     if (storage < 0) {
-      b->workspace = b->next_buffer;
+      binding->workspace = binding->next_buffer;
     } else {
-      *latest_in(b, storage, plan->buffer[b->next_buffer].space) = b->next_buffer;
+      *latest_in(binding, storage, plan->buffer[binding->next_buffer].space) = binding->next_buffer;
     }
   }
 }
 
-static plim_status bind_value(binder *b, int32_t j, int32_t value) {
-  const plim_graph *graph = b->bound->graph;
+static plim_status bind_value(binder *binding, int32_t j, int32_t value) {
+  const plim_graph *graph = binding->bound->graph;
   const plim_value *v = &graph->value[value];
-  int32_t buffer = *latest_in(b, v->storage, b->bound->plan->command[j].space);
+  int32_t buffer = *latest_in(binding, v->storage, binding->bound->plan->command[j].space);
   if (buffer < 0 && graph->storage[v->storage].bytes > 0) {
-    return plim_fail(b->bound->ctx, PLIM_EPLAN, "command %d (op \"%s\") uses \"%s\", which has no buffer so far",
-                     (int)j, graph->op[b->bound->plan->command[j].op].name, v->name);
+    return plim_fail(binding->bound->ctx, PLIM_EPLAN, "command %d (op \"%s\") uses \"%s\", which has no buffer so far",
+                     (int)j, graph->op[binding->bound->plan->command[j].op].name, v->name);
   }
-  b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, v->offset};
+  binding->bound->operand[binding->n_operands++] = (plim_bound_operand){buffer, v->offset};
   return PLIM_OK;
 }
 
-static plim_status bind_copy(binder *b, int32_t j) {
-  const plim_command *command = &b->bound->plan->command[j];
+static plim_status bind_copy(binder *binding, int32_t j) {
+  const plim_command *command = &binding->bound->plan->command[j];
   const int32_t space[] = {command->from, command->to};
-  begin_buffers(b, j);
-  b->bound->command[j] = (plim_bound_command){
-      .variant = "copy", .op = PLIM_NONE, .queue = command->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
+  begin_buffers(binding, j);
+  binding->bound->command[j] = (plim_bound_command){
+      .variant = "copy", .op = PLIM_NONE, .queue = command->queue, .first = binding->n_operands, .n_in = 1, .n_out = 1};
   for (int i = 0; i < 2; i++) {
-    int32_t buffer = *latest_in(b, command->storage, space[i]);
+    int32_t buffer = *latest_in(binding, command->storage, space[i]);
     if (buffer < 0) {
-      return plim_fail(b->bound->ctx, PLIM_EPLAN,
+      return plim_fail(binding->bound->ctx, PLIM_EPLAN,
                        "command %d copies storage %d, which has no buffer in space %d so far", (int)j,
                        (int)command->storage, (int)space[i]);
     }
-    b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, 0};
+    binding->bound->operand[binding->n_operands++] = (plim_bound_operand){buffer, 0};
   }
   return PLIM_OK;
 }
 
-static plim_status bind_command(binder *b, int32_t j, void *kernel, int64_t workspace_bytes) {
-  const plim_plan *plan = b->bound->plan;
+static plim_status bind_command(binder *binding, int32_t j, void *kernel, int64_t workspace_bytes) {
+  const plim_plan *plan = binding->bound->plan;
   const plim_command *command = &plan->command[j];
-  const plim_op *op = &b->bound->graph->op[command->op];
-  begin_buffers(b, j);
-  b->bound->command[j] = (plim_bound_command){.kernel = kernel,
-                                              .variant = plan->variant[command->variant].variant.name,
-                                              .op = command->op,
-                                              .queue = command->queue,
-                                              .space = command->space,
-                                              .first = b->n_operands,
-                                              .n_in = op->n_in,
-                                              .n_out = op->n_out,
-                                              .n_upd = op->n_upd,
-                                              .n_workspace = workspace_bytes > 0,
-                                              .workspace_bytes = workspace_bytes};
-  for (int32_t i = 0; i < op->n_in; i++) PLIM_TRY(bind_value(b, j, op->in[i]));
-  for (int32_t i = 0; i < op->n_out; i++) PLIM_TRY(bind_value(b, j, op->out[i]));
-  for (int32_t i = 0; i < op->n_upd; i++) PLIM_TRY(bind_value(b, j, op->upd[i]));
+  const plim_op *op = &binding->bound->graph->op[command->op];
+  begin_buffers(binding, j);
+  binding->bound->command[j] = (plim_bound_command){.kernel = kernel,
+                                                    .variant = plan->variant[command->variant].variant.name,
+                                                    .op = command->op,
+                                                    .queue = command->queue,
+                                                    .space = command->space,
+                                                    .first = binding->n_operands,
+                                                    .n_in = op->n_in,
+                                                    .n_out = op->n_out,
+                                                    .n_upd = op->n_upd,
+                                                    .n_workspace = workspace_bytes > 0,
+                                                    .workspace_bytes = workspace_bytes};
+  for (int32_t i = 0; i < op->n_in; i++) PLIM_TRY(bind_value(binding, j, op->in[i]));
+  for (int32_t i = 0; i < op->n_out; i++) PLIM_TRY(bind_value(binding, j, op->out[i]));
+  for (int32_t i = 0; i < op->n_upd; i++) PLIM_TRY(bind_value(binding, j, op->upd[i]));
   if (workspace_bytes == 0) return PLIM_OK;
-  if (b->workspace < 0) {
-    return plim_fail(b->bound->ctx, PLIM_EPLAN,
+  if (binding->workspace < 0) {
+    return plim_fail(binding->bound->ctx, PLIM_EPLAN,
                      "command %d (op \"%s\", variant \"%s\") needs a workspace of %lld bytes and the plan has none",
-                     (int)j, op->name, b->bound->command[j].variant, (long long)workspace_bytes);
+                     (int)j, op->name, binding->bound->command[j].variant, (long long)workspace_bytes);
   }
-  b->bound->buffer[b->workspace].bytes = plim_align_up(workspace_bytes, PLIM_ALIGN);
-  b->bound->operand[b->n_operands++] = (plim_bound_operand){b->workspace, 0};
+  binding->bound->buffer[binding->workspace].bytes = plim_align_up(workspace_bytes, PLIM_ALIGN);
+  binding->bound->operand[binding->n_operands++] = (plim_bound_operand){binding->workspace, 0};
   return PLIM_OK;
 }
 
@@ -116,8 +117,8 @@ static void fill_before_and_after(plim_bound_plan *bound) {
 }
 
 /* Find the end of each buffer from the operands that are bound to it. */
-static void fill_ends(binder *b) {
-  plim_bound_plan *bound = b->bound;
+static void fill_ends(binder *binding) {
+  plim_bound_plan *bound = binding->bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const int stays = plim_plan_is_home(bound->graph, plan, &plan->buffer[i]);
@@ -125,8 +126,8 @@ static void fill_ends(binder *b) {
   }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;
-    if (stays && b->latest[s] >= 0) /* in the arena */
-      bound->buffer[b->latest[s]].end = plan->n_commands;
+    if (stays && binding->latest[s] >= 0) /* in the arena */
+      bound->buffer[binding->latest[s]].end = plan->n_commands;
   }
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];
@@ -226,31 +227,31 @@ static plim_status lower_queues(plim_bound_plan *bound) {
 
 plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
                       const int64_t *workspace_bytes, plim_bound_plan *bound) {
-  binder b = {.bound = bound};
+  binder binding = {.bound = bound};
   int64_t keys = plim_mul_checked(graph->n_storages, plan->n_page_spaces + 1);
   plim_status status;
   *bound = (plim_bound_plan){.ctx = ctx, .graph = graph, .plan = plan};
   PLIM_TRY(allocate(bound));
   fill_bytes(bound);
-  PLIM_TRY(plim_allocate(ctx, keys, sizeof *b.latest, &b.latest));
-  for (int64_t k = 0; k < keys; k++) b.latest[k] = PLIM_NONE;
+  PLIM_TRY(plim_allocate(ctx, keys, sizeof *binding.latest, &binding.latest));
+  for (int64_t k = 0; k < keys; k++) binding.latest[k] = PLIM_NONE;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     int32_t variant = plan->command[j].variant;
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {
-      PLIM_CHECK(bind_copy(&b, j));
+      PLIM_CHECK(bind_copy(&binding, j));
     } else {
       void *prepared = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
-      PLIM_CHECK(bind_command(&b, j, prepared, workspace_bytes[variant]));
+      PLIM_CHECK(bind_command(&binding, j, prepared, workspace_bytes[variant]));
     }
   }
-  bound->command[plan->n_commands].first = b.n_operands;
+  bound->command[plan->n_commands].first = binding.n_operands;
   fill_before_and_after(bound);
-  fill_ends(&b);
+  fill_ends(&binding);
   if (bound->wait) PLIM_CHECK(lower_queues(bound));
   sort_by_end(bound);
   status = PLIM_OK;
 done:
-  plim_release(ctx, b.latest, keys, sizeof *b.latest);
+  plim_release(ctx, binding.latest, keys, sizeof *binding.latest);
   return status;
 }
 

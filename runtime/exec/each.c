@@ -60,66 +60,71 @@ plim_status plim_each_open(plim_exec *exec) {
   return PLIM_OK;
 }
 
-static void free_buffer(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
-  buffer_free(exec, p->allocation[buffer], buffer_bytes(&p->bound, buffer));
-  p->allocation[buffer] = NULL;
+static void free_buffer(plim_exec *exec, plim_exec_plan *exec_plan, int32_t buffer) {
+  buffer_free(exec, exec_plan->allocation[buffer], buffer_bytes(&exec_plan->bound, buffer));
+  exec_plan->allocation[buffer] = NULL;
 }
 
-void plim_each_free_transient(plim_exec *exec, plim_exec_plan *p) {
-  for (int32_t i = 0; i < p->bound.plan->n_buffers; i++) {
-    if (p->allocation[i] && !is_persistent_buffer(&p->bound, i)) free_buffer(exec, p, i);
+void plim_each_free_transient(plim_exec *exec, plim_exec_plan *exec_plan) {
+  for (int32_t i = 0; i < exec_plan->bound.plan->n_buffers; i++) {
+    if (exec_plan->allocation[i] && !is_persistent_buffer(&exec_plan->bound, i)) free_buffer(exec, exec_plan, i);
   }
 }
 
 void plim_each_close(plim_exec *exec) {
   for (int32_t k = 0; k < exec->n_plans; k++) {
-    plim_exec_plan *p = &exec->plan[k];
-    if (!p->allocation) continue;
-    plim_each_free_transient(exec, p);
-    for (int32_t i = 0; k == 0 && i < p->bound.plan->n_buffers; i++) free_buffer(exec, p, i);
+    plim_exec_plan *exec_plan = &exec->plan[k];
+    if (!exec_plan->allocation) continue;
+    plim_each_free_transient(exec, exec_plan);
+    for (int32_t i = 0; k == 0 && i < exec_plan->bound.plan->n_buffers; i++) free_buffer(exec, exec_plan, i);
   }
 }
 
-plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
-  return p->allocation[buffer] ? PLIM_OK : buffer_alloc(exec, buffer_bytes(&p->bound, buffer), &p->allocation[buffer]);
+plim_status plim_each_input(plim_exec *exec, plim_exec_plan *exec_plan, int32_t buffer) {
+  return exec_plan->allocation[buffer]
+             ? PLIM_OK
+             : buffer_alloc(exec, buffer_bytes(&exec_plan->bound, buffer), &exec_plan->allocation[buffer]);
 }
 
 /* The output of each pair takes its input's allocation. */
-static void hand_over(plim_exec_plan *p, int32_t j) {
-  const plim_command *command = &p->bound.plan->command[j];
-  const plim_bound_command *bound = &p->bound.command[j];
+static void hand_over(plim_exec_plan *exec_plan, int32_t j) {
+  const plim_command *command = &exec_plan->bound.plan->command[j];
+  const plim_bound_command *bound = &exec_plan->bound.command[j];
   for (int32_t i = 0; i < command->n_pairs; i++) {
-    int32_t in = p->bound.operand[bound->first + command->pair[i].in].buffer;
-    int32_t out = p->bound.operand[bound->first + bound->n_in + command->pair[i].out].buffer;
+    int32_t in = exec_plan->bound.operand[bound->first + command->pair[i].in].buffer;
+    int32_t out = exec_plan->bound.operand[bound->first + bound->n_in + command->pair[i].out].buffer;
     if (in < 0 || out < 0) continue;
-    p->allocation[out] = p->allocation[in];
-    p->allocation[in] = NULL;
+    exec_plan->allocation[out] = exec_plan->allocation[in];
+    exec_plan->allocation[in] = NULL;
   }
 }
 
 /* Point each operand that a pair overwrites at the output's allocation, which was its own. */
-static void point_overwritten(plim_exec_plan *p, int32_t j) {
-  const plim_command *command = &p->bound.plan->command[j];
-  void **in = p->bound.pointer + p->bound.command[j].first, **out = in + p->bound.command[j].n_in;
+static void point_overwritten(plim_exec_plan *exec_plan, int32_t j) {
+  const plim_command *command = &exec_plan->bound.plan->command[j];
+  void **in = exec_plan->bound.pointer + exec_plan->bound.command[j].first,
+       **out = in + exec_plan->bound.command[j].n_in;
   for (int32_t i = 0; i < command->n_pairs; i++) in[command->pair[i].in] = out[command->pair[i].out];
 }
 
 /* The address of operands of 0 bytes, which have no allocation. */
 static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 
-plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j) {
-  plim_bound_plan *bound = &p->bound;
-  hand_over(p, j);
-  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_buffer(exec, p, bound->ending[i]);
+plim_status plim_each_command(plim_exec *exec, plim_exec_plan *exec_plan, int32_t j) {
+  plim_bound_plan *bound = &exec_plan->bound;
+  hand_over(exec_plan, j);
+  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++)
+    free_buffer(exec, exec_plan, bound->ending[i]);
   for (int32_t k = bound->command[j].first; k < bound->command[j + 1].first; k++) {
     int32_t buffer = bound->operand[k].buffer;
     bound->pointer[k] = no_bytes;
     if (buffer < 0) continue;
-    if (!p->allocation[buffer] && bound->plan->buffer[buffer].begin == j) {
-      PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, buffer), &p->allocation[buffer]));
+    if (!exec_plan->allocation[buffer] && bound->plan->buffer[buffer].begin == j) {
+      PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, buffer), &exec_plan->allocation[buffer]));
     }
-    bound->pointer[k] = p->allocation[buffer] ? (char *)p->allocation[buffer] + bound->operand[k].offset : NULL;
+    bound->pointer[k] =
+        exec_plan->allocation[buffer] ? (char *)exec_plan->allocation[buffer] + bound->operand[k].offset : NULL;
   }
-  point_overwritten(p, j);
+  point_overwritten(exec_plan, j);
   return PLIM_OK;
 }

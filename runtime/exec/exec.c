@@ -36,14 +36,14 @@ typedef struct running_step {
 } running_step;
 
 /* All that is chosen for a step, once. */
-static running_step step_of(plim_exec *exec, plim_exec_plan *p, plim_run *run, void *user) {
-  const int has_copies = p->bound.wait != NULL, has_streams = has_copies && plim_streams_has(exec);
+static running_step step_of(plim_exec *exec, plim_exec_plan *exec_plan, plim_run *run, void *user) {
+  const int has_copies = exec_plan->bound.wait != NULL, has_streams = has_copies && plim_streams_has(exec);
   const int timed = exec->step.timed > 0 && !has_copies; /* threads time such plans always, and a GPU cannot */
   const plim_device_watch *watch = plim_exec_device_watch(exec);
   const int by_device = timed && !plim_exec_allocates_each(exec) && watch && watch->times;
   return (running_step){.exec = exec,
-                        .plan = p,
-                        .bound = &p->bound,
+                        .plan = exec_plan,
+                        .bound = &exec_plan->bound,
                         .run = run,
                         .user = user,
                         .watch = watch,
@@ -56,46 +56,46 @@ static running_step step_of(plim_exec *exec, plim_exec_plan *p, plim_run *run, v
 
 /* ---- one command ---- */
 
-static plim_status run_kernel(const running_step *s, const plim_run_call *call) {
-  plim_exec *exec = s->exec;
-  if (!s->run) {
-    void *kernel = s->bound->command[call->command].kernel;
+static plim_status run_kernel(const running_step *running, const plim_run_call *call) {
+  plim_exec *exec = running->exec;
+  if (!running->run) {
+    void *kernel = running->bound->command[call->command].kernel;
     return exec->device->api->kernels.run(exec->device, call->queue, kernel, &call->args);
   }
-  plim_status status = s->run(s->user, call);
+  plim_status status = running->run(running->user, call);
   if (status == PLIM_OK) return PLIM_OK;
   return plim_fail(exec->ctx, status, "the caller's kernel returned \"%s\"", plim_status_name(status));
 }
 
 static plim_status compute(void *step, const plim_run_call *call) {
-  const running_step *s = step;
+  const running_step *running = step;
   const int32_t j = call->command;
-  if (!s->has_streams) return run_kernel(s, call);
-  PLIM_TRY(plim_streams_before(s->exec, s->bound, j));
-  PLIM_TRY(call->op < 0 ? plim_streams_copy(s->exec, s->bound, j) : run_kernel(s, call));
-  return plim_streams_after(s->exec, s->bound, j);
+  if (!running->has_streams) return run_kernel(running, call);
+  PLIM_TRY(plim_streams_before(running->exec, running->bound, j));
+  PLIM_TRY(call->op < 0 ? plim_streams_copy(running->exec, running->bound, j) : run_kernel(running, call));
+  return plim_streams_after(running->exec, running->bound, j);
 }
 
-static plim_status call_command(running_step *s, int32_t j) {
-  plim_exec *exec = s->exec;
-  const plim_bound_command *command = &s->bound->command[j];
-  plim_run_call call = {.graph = s->bound->graph,
+static plim_status call_command(running_step *running, int32_t j) {
+  plim_exec *exec = running->exec;
+  const plim_bound_command *command = &running->bound->command[j];
+  plim_run_call call = {.graph = running->bound->graph,
                         .command = j,
                         .op = command->op,
                         .variant = command->variant,
                         .queue = command->queue,
-                        .args = plim_bound_plan_args(s->bound, j),
+                        .args = plim_bound_plan_args(running->bound, j),
                         .workspace_bytes = command->workspace_bytes};
   call.args.seed = exec->step.seed;
   call.args.step = exec->step.number;
-  assert(s->run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
-  return s->watch ? s->watch->command(exec->device, &call, compute, s) : compute(s, &call);
+  assert(running->run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
+  return running->watch ? running->watch->command(exec->device, &call, compute, running) : compute(running, &call);
 }
 
 /* Fail with a sentence that begins with command, op and variant, and ends with the context's sentence. */
-static plim_status fail_command(const running_step *s, int32_t j, plim_status failed) {
-  plim_context *ctx = s->exec->ctx;
-  const plim_bound_plan *bound = s->bound;
+static plim_status fail_command(const running_step *running, int32_t j, plim_status failed) {
+  plim_context *ctx = running->exec->ctx;
+  const plim_bound_plan *bound = running->bound;
   const plim_bound_command *command = &bound->command[j];
   if (command->op < 0) {
     return plim_fail(ctx, failed, "command %d (copy of \"%s\"): %s", (int)j,
@@ -106,30 +106,30 @@ static plim_status fail_command(const running_step *s, int32_t j, plim_status fa
                    bound->graph->op[command->op].name, command->variant, plim_context_error(ctx));
 }
 
-static plim_status run_command(running_step *s, int32_t j) {
-  const int64_t begin_ns = s->timed_by_clock ? plim_exec_device_clock(s->exec) : 0;
-  plim_status status = call_command(s, j);
-  if (status == PLIM_OK && s->timed_by_clock) {
-    status = plim_exec_device_sync(s->exec);
-    s->bound->time_ns[j] = plim_exec_device_clock(s->exec) - begin_ns;
+static plim_status run_command(running_step *running, int32_t j) {
+  const int64_t begin_ns = running->timed_by_clock ? plim_exec_device_clock(running->exec) : 0;
+  plim_status status = call_command(running, j);
+  if (status == PLIM_OK && running->timed_by_clock) {
+    status = plim_exec_device_sync(running->exec);
+    running->bound->time_ns[j] = plim_exec_device_clock(running->exec) - begin_ns;
   }
-  return status == PLIM_OK ? PLIM_OK : fail_command(s, j, status);
+  return status == PLIM_OK ? PLIM_OK : fail_command(running, j, status);
 }
 
 /* ---- the loops ---- */
 
 /* After a plan switch *s->bound is another plan. */
-static plim_status before_command(running_step *s, int32_t j) {
-  if (plim_exec_allocates_each(s->exec)) return plim_each_command(s->exec, s->plan, j);
-  return s->asks && j > 0 ? plim_plan_switch_ask(s->exec, s->plan, j, &s->meter) : PLIM_OK;
+static plim_status before_command(running_step *running, int32_t j) {
+  if (plim_exec_allocates_each(running->exec)) return plim_each_command(running->exec, running->plan, j);
+  return running->asks && j > 0 ? plim_plan_switch_ask(running->exec, running->plan, j, &running->meter) : PLIM_OK;
 }
 
 /* The loop over the commands of a plan without other threads. */
-static plim_status run_in_order(running_step *s) {
-  for (int32_t j = 0; j < s->bound->plan->n_commands; j++) {
-    PLIM_TRY(before_command(s, j));
-    plim_memory_meter_command(&s->meter, s->bound, j);
-    PLIM_TRY(run_command(s, j));
+static plim_status run_in_order(running_step *running) {
+  for (int32_t j = 0; j < running->bound->plan->n_commands; j++) {
+    PLIM_TRY(before_command(running, j));
+    plim_memory_meter_command(&running->meter, running->bound, j);
+    PLIM_TRY(run_command(running, j));
   }
   return PLIM_OK;
 }
@@ -142,52 +142,54 @@ static plim_status run_on_thread(void *step, int32_t j) {
 /* The loop over the commands of a plan whose other queues have threads. It runs the commands of queue 0, each after the
  * commands that it waits for, and measures its begin and its time. The meter counts the commands of all queues in the
  * order of the plan. */
-static plim_status run_queued(running_step *s) {
-  plim_queues *queues = s->exec->queues.threads;
-  plim_bound_plan *bound = s->bound;
-  int running = 1;
-  plim_queues_begin(queues, bound, run_on_thread, s);
-  for (int32_t j = 0; j < bound->plan->n_commands && running; j++) {
-    plim_memory_meter_command(&s->meter, bound, j);
+static plim_status run_queued(running_step *running) {
+  plim_queues *queues = running->exec->queues.threads;
+  plim_bound_plan *bound = running->bound;
+  int goes_on = 1;
+  plim_queues_begin(queues, bound, run_on_thread, running);
+  for (int32_t j = 0; j < bound->plan->n_commands && goes_on; j++) {
+    plim_memory_meter_command(&running->meter, bound, j);
     if (bound->command[j].queue != 0) continue;
     plim_queues_wait(queues, j);
-    running = !plim_queues_has_stopped(queues);
-    if (!running) continue;
+    goes_on = !plim_queues_has_stopped(queues);
+    if (!goes_on) continue;
     bound->begin_ns[j] = plim_queues_clock(queues);
-    const plim_status status = run_command(s, j); /* complete when it returns: the device is the cpu */
+    const plim_status status = run_command(running, j); /* complete when it returns: the device is the cpu */
     bound->time_ns[j] = plim_queues_clock(queues) - bound->begin_ns[j];
     if (status == PLIM_OK) {
       plim_queues_ran(queues);
     } else {
       plim_queues_failed(queues, j, status);
-      running = 0;
+      goes_on = 0;
     }
   }
-  return plim_queues_end(queues, running, s->exec->step.number);
+  return plim_queues_end(queues, goes_on, running->exec->step.number);
 }
 
 /* Run all commands, copy the results, and wait. */
-static plim_status run_step(running_step *s) {
-  plim_exec *exec = s->exec;
+static plim_status run_step(running_step *running) {
+  plim_exec *exec = running->exec;
   const plim_memory_region *arena = &exec->spaces.memory[0];
-  if (s->watch) {
-    PLIM_TRY(s->watch->begin(exec->device, s->bound->graph, s->bound->plan, arena->base, arena->bytes,
-                             s->timed_by_device || s->timed_by_clock));
+  if (running->watch) {
+    PLIM_TRY(running->watch->begin(exec->device, running->bound->graph, running->bound->plan, arena->base, arena->bytes,
+                                   running->timed_by_device || running->timed_by_clock));
   }
-  plim_memory_meter_begin(&s->meter, s->bound, exec->spaces.memory);
-  PLIM_TRY(s->has_threads ? run_queued(s) : run_in_order(s));
-  PLIM_TRY(plim_exec_queue_results(exec, s->plan));
+  plim_memory_meter_begin(&running->meter, running->bound, exec->spaces.memory);
+  PLIM_TRY(running->has_threads ? run_queued(running) : run_in_order(running));
+  PLIM_TRY(plim_exec_queue_results(exec, running->plan));
   PLIM_TRY(plim_exec_device_sync(exec));
-  return s->timed_by_device ? s->watch->times(exec->device, s->bound->time_ns) : PLIM_OK;
+  return running->timed_by_device ? running->watch->times(exec->device, running->bound->time_ns) : PLIM_OK;
 }
 
 /* Every input that the plan reads must have been written since its last step, because a step reuses the bytes of
  * inputs. */
 static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
-  const plim_exec_plan *p = &exec->plan[plan_index];
-  const plim_graph *graph = p->bound.graph;
+  const plim_exec_plan *exec_plan = &exec->plan[plan_index];
+  const plim_graph *graph = exec_plan->bound.graph;
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (!p->reads[v] || p->bound.buffer_before[graph->value[v].storage] < 0 || plim_exec_is_written(p, v)) continue;
+    if (!exec_plan->reads[v] || exec_plan->bound.buffer_before[graph->value[v].storage] < 0 ||
+        plim_exec_is_written(exec_plan, v))
+      continue;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "input \"%s\" has not been written since the last step of plan %d",
                      graph->value[v].name, (int)plan_index);
   }
@@ -210,22 +212,22 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
     return plim_fail(exec->ctx, PLIM_EUSAGE, "own_kernels was set at open: a step needs a function to run");
   }
   PLIM_TRY(check_inputs(exec, plan_index));
-  plim_exec_plan *p = &exec->plan[plan_index];
+  plim_exec_plan *exec_plan = &exec->plan[plan_index];
   plim_exec_claim(exec, plan_index);
   PLIM_TRY(plim_exec_check_room(exec, plan_index));
   exec->contents.inputs_of = PLIM_NONE; /* the step reuses their bytes */
-  memset(p->written, 0, (size_t)p->bound.graph->n_values);
+  memset(exec_plan->written, 0, (size_t)exec_plan->bound.graph->n_values);
   int64_t before = plim_context_memory(exec->ctx).allocations;
-  running_step s = step_of(exec, p, run, user);
-  plim_status status = run_step(&s);
+  running_step running = step_of(exec, exec_plan, run, user);
+  plim_status status = run_step(&running);
   if (status == PLIM_OK) {
-    p->use = use_of(&s.meter, plim_context_memory(exec->ctx).allocations - before);
-    status = plim_memory_meter_compare(&s.meter, &p->bound);
+    exec_plan->use = use_of(&running.meter, plim_context_memory(exec->ctx).allocations - before);
+    status = plim_memory_meter_compare(&running.meter, &exec_plan->bound);
   }
   if (status == PLIM_OK) {
     exec->contents.outputs_of = plan_index;
   } else if (plim_exec_allocates_each(exec)) {
-    plim_each_free_transient(exec, p);
+    plim_each_free_transient(exec, exec_plan);
   }
   return status;
 }

@@ -161,10 +161,10 @@ void plim_exec_free_kernels(plim_exec *exec);
 /* ---- plan_switch.c ---- */
 
 /* Call the before-command hook, and switch to the plan that it gives. */
-PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command,
+PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *exec_plan, int32_t command,
                                                plim_memory_meter *meter);
 /* Switch back to the program's own plan; does nothing when there was no switch. */
-void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
+void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *exec_plan);
 
 /* ---- values.c ---- */
 
@@ -177,10 +177,10 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index);
 
 /* Does the value of an input hold its contents: has it been written since the last step, or have its parts? O(1) if it
  * has, otherwise O(values x parts). */
-int plim_exec_is_written(const plim_exec_plan *p, int32_t value);
+int plim_exec_is_written(const plim_exec_plan *exec_plan, int32_t value);
 
 /* Queue the copies of a step's results. Called after its last command, before the wait for the device. */
-PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p);
+PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *exec_plan);
 
 /* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
 PLIM_MUST_USE plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index);
@@ -193,10 +193,10 @@ PLIM_MUST_USE plim_status plim_each_open(plim_exec *exec);
 void plim_each_close(plim_exec *exec);
 /* Prepare command j: hand over the allocations of in-place pairs, free buffers that have ended, allocate buffers that
  * begin, and point the command's operands at them. */
-PLIM_MUST_USE plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j);
+PLIM_MUST_USE plim_status plim_each_command(plim_exec *exec, plim_exec_plan *exec_plan, int32_t j);
 /* Allocate the buffer of an input that is about to be written, unless it has an allocation. */
-PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer);
+PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *exec_plan, int32_t buffer);
 /* Free all buffers of the plan but those of persistent storages: outputs, inputs, buffers of a step that failed. */
-void plim_each_free_transient(plim_exec *exec, plim_exec_plan *p);
+void plim_each_free_transient(plim_exec *exec, plim_exec_plan *exec_plan);
 
 #endif

@@ -126,19 +126,19 @@ done:
 
 static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_graph *graph, const plim_plan *plan,
                              int checked) {
-  plim_exec_plan *p = &exec->plan[plan_index];
+  plim_exec_plan *exec_plan = &exec->plan[plan_index];
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, plan));
-  PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
-  PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *p->written, &p->written));
-  PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *p->reads, &p->reads));
+  PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &exec_plan->bound));
+  PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *exec_plan->written, &exec_plan->written));
+  PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *exec_plan->reads, &exec_plan->reads));
   for (int32_t i = 0; i < graph->n_ops; i++) {
     const plim_op *op = &graph->op[i];
     for (int32_t k = 0; k < op->n_in; k++) {
-      p->reads[op->in[k]] = graph->storage[graph->value[op->in[k]].storage].role == PLIM_ROLE_INPUT;
+      exec_plan->reads[op->in[k]] = graph->storage[graph->value[op->in[k]].storage].role == PLIM_ROLE_INPUT;
     }
   }
   if (!plim_exec_allocates_each(exec)) return PLIM_OK;
-  return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->allocation, &p->allocation);
+  return plim_allocate(exec->ctx, plan->n_buffers, sizeof *exec_plan->allocation, &exec_plan->allocation);
 }
 
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
@@ -240,13 +240,13 @@ plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device, con
   return open_plans(exec, graph, plan, 0, out);
 }
 
-static void close_plan(plim_exec *exec, plim_exec_plan *p) {
-  if (!p->bound.ctx) return; /* it was not opened */
-  plim_plan_switch_end(exec, p);
-  plim_release(exec->ctx, p->written, p->bound.graph->n_values, sizeof *p->written);
-  plim_release(exec->ctx, p->reads, p->bound.graph->n_values, sizeof *p->reads);
-  plim_release(exec->ctx, p->allocation, p->bound.plan->n_buffers, sizeof *p->allocation);
-  plim_bound_plan_free(&p->bound);
+static void close_plan(plim_exec *exec, plim_exec_plan *exec_plan) {
+  if (!exec_plan->bound.ctx) return; /* it was not opened */
+  plim_plan_switch_end(exec, exec_plan);
+  plim_release(exec->ctx, exec_plan->written, exec_plan->bound.graph->n_values, sizeof *exec_plan->written);
+  plim_release(exec->ctx, exec_plan->reads, exec_plan->bound.graph->n_values, sizeof *exec_plan->reads);
+  plim_release(exec->ctx, exec_plan->allocation, exec_plan->bound.plan->n_buffers, sizeof *exec_plan->allocation);
+  plim_bound_plan_free(&exec_plan->bound);
 }
 
 void plim_exec_close(plim_exec *exec) {

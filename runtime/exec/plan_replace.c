@@ -22,9 +22,9 @@ int64_t plim_exec_returned_bytes(const plim_exec *exec) {
 static void sweep(const plim_exec *exec, plim_prepared *prepared) {
   plim_prepared_sweep_begin(prepared);
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    const plim_exec_plan *p = &exec->plan[i];
-    plim_prepared_keep(prepared, p->bound.graph, p->bound.plan);
-    if (p->taken_over) plim_prepared_keep(prepared, p->planned.graph, p->planned.plan);
+    const plim_exec_plan *exec_plan = &exec->plan[i];
+    plim_prepared_keep(prepared, exec_plan->bound.graph, exec_plan->bound.plan);
+    if (exec_plan->taken_over) plim_prepared_keep(prepared, exec_plan->planned.graph, exec_plan->planned.plan);
   }
   plim_prepared_sweep_end(prepared);
 }

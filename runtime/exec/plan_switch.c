@@ -219,21 +219,21 @@ static plim_status move_buffers(plim_exec *exec, const switching *change) {
 
 /* Put the plan of a switch in place. Keep the binding of the program's plan for later; free that of an earlier plan
  * switch in this step. */
-static void install(plim_exec_plan *p, const plim_bound_plan *fresh, plim_plan *plan) {
-  if (p->taken_over) {
-    plim_bound_plan_free(&p->bound);
-    plim_plan_free(p->taken_over);
+static void install(plim_exec_plan *exec_plan, const plim_bound_plan *fresh, plim_plan *plan) {
+  if (exec_plan->taken_over) {
+    plim_bound_plan_free(&exec_plan->bound);
+    plim_plan_free(exec_plan->taken_over);
   } else {
-    p->planned = p->bound;
+    exec_plan->planned = exec_plan->bound;
   }
-  p->bound = *fresh;
-  p->taken_over = plan;
+  exec_plan->bound = *fresh;
+  exec_plan->taken_over = plan;
 }
 
 /* Check the plan of a switch, and bind it. Only this part of a switch allocates or prepares kernels. */
-static plim_status bind_plan(plim_exec *exec, plim_exec_plan *p, switching *change, int64_t arena_bytes,
+static plim_status bind_plan(plim_exec *exec, plim_exec_plan *exec_plan, switching *change, int64_t arena_bytes,
                              plim_bound_plan *fresh) {
-  PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), change, arena_bytes));
+  PLIM_TRY(check_plan_switch(exec, (int32_t)(exec_plan - exec->plan), change, arena_bytes));
   return plim_exec_bind(exec, change->graph, change->to, 1, fresh);
 }
 
@@ -244,12 +244,13 @@ static int can_go_on(const plim_exec *exec, plim_status failed) {
 }
 
 /* Install the plan that the hook gave. PLIM_OK with p->taken_over unchanged: the step goes on without it. */
-static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t command, const plim_plan_switch *plan_switch,
-                               plim_memory_meter *meter) {
+static plim_status switch_plan(plim_exec *exec, plim_exec_plan *exec_plan, int32_t command,
+                               const plim_plan_switch *plan_switch, plim_memory_meter *meter) {
   plim_bound_plan fresh = {.ctx = NULL};
-  switching change = {.graph = p->bound.graph, .from = p->bound.plan, .to = plan_switch->plan, .command = command};
+  switching change = {
+      .graph = exec_plan->bound.graph, .from = exec_plan->bound.plan, .to = plan_switch->plan, .command = command};
   plim_refused_clear(exec);
-  plim_status status = bind_plan(exec, p, &change, plan_switch->arena_bytes, &fresh);
+  plim_status status = bind_plan(exec, exec_plan, &change, plan_switch->arena_bytes, &fresh);
   const int go_on = status != PLIM_OK && can_go_on(exec, status);
   if (status == PLIM_OK) status = move_buffers(exec, &change);
   if (status == PLIM_OK) status = plim_exec_resize(exec, plan_switch->arena_bytes);
@@ -257,32 +258,33 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
     plim_bound_plan_free(&fresh);
     return go_on ? PLIM_OK : status;
   }
-  memcpy(fresh.time_ns, p->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
-  install(p, &fresh, plan_switch->plan);
-  plim_bound_plan_set_addresses(&p->bound, exec->spaces.memory);
-  plim_memory_meter_begin(meter, &p->bound, exec->spaces.memory);
-  for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &p->bound, j);
+  memcpy(fresh.time_ns, exec_plan->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
+  install(exec_plan, &fresh, plan_switch->plan);
+  plim_bound_plan_set_addresses(&exec_plan->bound, exec->spaces.memory);
+  plim_memory_meter_begin(meter, &exec_plan->bound, exec->spaces.memory);
+  for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &exec_plan->bound, j);
   return PLIM_OK;
 }
 
-plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command, plim_memory_meter *meter) {
+plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *exec_plan, int32_t command,
+                                 plim_memory_meter *meter) {
   plim_plan_switch plan_switch = {NULL, exec->spaces.memory[0].bytes};
-  plim_status status =
-      exec->hook.before_command(exec->hook.user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch);
+  plim_status status = exec->hook.before_command(exec->hook.user, (int32_t)(exec_plan - exec->plan), command,
+                                                 exec_plan->bound.plan, &plan_switch);
   if (!plan_switch.plan) return status;
-  if (status == PLIM_OK) status = switch_plan(exec, p, command, &plan_switch, meter);
-  if (p->taken_over != plan_switch.plan) {
+  if (status == PLIM_OK) status = switch_plan(exec, exec_plan, command, &plan_switch, meter);
+  if (exec_plan->taken_over != plan_switch.plan) {
     plim_plan_free(plan_switch.plan);
     plim_exec_free_kernels(exec); /* those prepared for it */
   }
   return status;
 }
 
-void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p) {
-  if (!p->taken_over) return;
-  plim_bound_plan_free(&p->bound);
-  plim_plan_free(p->taken_over);
-  p->bound = p->planned;
-  p->taken_over = NULL;
+void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *exec_plan) {
+  if (!exec_plan->taken_over) return;
+  plim_bound_plan_free(&exec_plan->bound);
+  plim_plan_free(exec_plan->taken_over);
+  exec_plan->bound = exec_plan->planned;
+  exec_plan->taken_over = NULL;
   plim_exec_free_kernels(exec);
 }
