@@ -15,43 +15,44 @@
 #include "runtime/arena/small.h"
 #include "runtime/base/integers.h"
 
-static const plim_op *op_at(const plim_forecast *f, int32_t position) {
-  return &f->graph->op[f->schedule->command[position].op];
+static const plim_op *op_at(const plim_forecast *forecast, int32_t position) {
+  return &forecast->graph->op[forecast->schedule->command[position].op];
 }
 
-static void find_variants_and_starts(plim_forecast *f) {
-  const plim_plan *schedule = f->schedule;
+static void find_variants_and_starts(plim_forecast *forecast) {
+  const plim_plan *schedule = forecast->schedule;
   for (int32_t j = schedule->n_commands - 1; j >= 0; j--)
-    f->variant[schedule->command[j].op] = schedule->command[j].variant;
-  for (int32_t o = 0; o < f->graph->n_ops; o++) f->op_ns[o] = schedule->variant[f->variant[o]].variant.time_ns;
+    forecast->variant[schedule->command[j].op] = schedule->command[j].variant;
+  for (int32_t o = 0; o < forecast->graph->n_ops; o++)
+    forecast->op_ns[o] = schedule->variant[forecast->variant[o]].variant.time_ns;
   for (int32_t j = 0; j < schedule->n_commands; j++) {
-    f->start_ns[j + 1] = f->start_ns[j] + schedule->variant[schedule->command[j].variant].variant.time_ns;
+    forecast->start_ns[j + 1] = forecast->start_ns[j] + schedule->variant[schedule->command[j].variant].variant.time_ns;
   }
 }
 
-static void count_uses(plim_forecast *f) {
-  for (int32_t j = 0; j < f->schedule->n_commands; j++) {
-    f->first_use[j + 1] = f->first_use[j] + op_at(f, j)->n_reads + op_at(f, j)->n_writes;
+static void count_uses(plim_forecast *forecast) {
+  for (int32_t j = 0; j < forecast->schedule->n_commands; j++) {
+    forecast->first_use[j + 1] = forecast->first_use[j] + op_at(forecast, j)->n_reads + op_at(forecast, j)->n_writes;
   }
 }
 
 /* next, last [n_storages], scratch: the reads after the position of the walk. */
-static void find_reads(plim_forecast *f, int32_t *next, int32_t *last) {
-  int32_t n = f->schedule->n_commands;
-  for (int32_t s = 0; s < f->graph->n_storages; s++) {
-    next[s] = last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? n : PLIM_NEVER;
+static void find_reads(plim_forecast *forecast, int32_t *next, int32_t *last) {
+  int32_t n = forecast->schedule->n_commands;
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) {
+    next[s] = last[s] = forecast->graph->storage[s].role == PLIM_ROLE_OUTPUT ? n : PLIM_NEVER;
   }
   for (int32_t j = n - 1; j >= 0; j--) {
-    const plim_op *op = op_at(f, j);
+    const plim_op *op = op_at(forecast, j);
     for (int32_t k = 0; k < op->n_writes; k++) {
-      int32_t s = op->writes[k], use = f->first_use[j] + op->n_reads + k;
-      f->next_read[use] = next[s];
-      f->last_read[use] = last[s];
+      int32_t s = op->writes[k], use = forecast->first_use[j] + op->n_reads + k;
+      forecast->next_read[use] = next[s];
+      forecast->last_read[use] = last[s];
       next[s] = last[s] = PLIM_NEVER;
     }
     for (int32_t k = 0; k < op->n_reads; k++) {
       int32_t s = op->reads[k];
-      f->next_read[f->first_use[j] + k] = next[s];
+      forecast->next_read[forecast->first_use[j] + k] = next[s];
       if (next[s] == PLIM_NEVER) last[s] = j;
       next[s] = j;
     }
@@ -69,21 +70,21 @@ typedef struct facts {
 
 /* Find the inputs that can be held: all from position 0 on; from a later position those whose buffer in the schedule
  * has not ended. */
-static void find_held(const plim_forecast *f, facts *at, int32_t from) {
-  const plim_plan *schedule = f->schedule;
-  for (int32_t s = 0; s < f->graph->n_storages; s++) at->held[s] = from == 0;
+static void find_held(const plim_forecast *forecast, facts *at, int32_t from) {
+  const plim_plan *schedule = forecast->schedule;
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) at->held[s] = from == 0;
   for (int32_t i = 0; i < schedule->n_buffers && from > 0 && schedule->buffer[i].begin == 0; i++) {
     if (schedule->buffer[i].storage >= 0) at->held[schedule->buffer[i].storage] = schedule->buffer[i].end > from;
   }
 }
 
-static void find_facts(const plim_forecast *f, facts *at) {
-  for (int32_t s = 0; s < f->graph->n_storages; s++) {
+static void find_facts(const plim_forecast *forecast, facts *at) {
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) {
     at->update[s] = INT32_MAX;
-    at->last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? f->schedule->n_commands : PLIM_NEVER;
+    at->last[s] = forecast->graph->storage[s].role == PLIM_ROLE_OUTPUT ? forecast->schedule->n_commands : PLIM_NEVER;
   }
-  for (int32_t j = f->schedule->n_commands - 1; j >= 0; j--) {
-    const plim_op *op = op_at(f, j);
+  for (int32_t j = forecast->schedule->n_commands - 1; j >= 0; j--) {
+    const plim_op *op = op_at(forecast, j);
     for (int32_t k = 0; k < op->n_updates; k++) at->update[op->updates[k]] = j;
     for (int32_t k = 0; k < op->n_writes; k++) at->writes[op->writes[k]]++;
     for (int32_t k = 0; k < op->n_reads; k++) {
@@ -93,37 +94,37 @@ static void find_facts(const plim_forecast *f, facts *at) {
 }
 
 /* Last position before which the storage is available to an op that runs again. */
-static int32_t available(const plim_forecast *f, const facts *at, int32_t s) {
-  plim_role role = f->graph->storage[s].role;
+static int32_t available(const plim_forecast *forecast, const facts *at, int32_t s) {
+  plim_role role = forecast->graph->storage[s].role;
   if (plim_role_persistent(role)) return at->update[s];
   if (role == PLIM_ROLE_INPUT) return at->held[s] ? INT32_MAX : at->last[s];
-  int32_t stays = at->writes[s] == 1 && f->deadline[s] < at->last[s];
-  return stays ? at->last[s] : f->deadline[s];
+  int32_t stays = at->writes[s] == 1 && forecast->deadline[s] < at->last[s];
+  return stays ? at->last[s] : forecast->deadline[s];
 }
 
-static void find_deadlines(plim_forecast *f, const facts *at) {
-  for (int32_t o = 0; o < f->graph->n_ops; o++) {
-    const plim_op *op = &f->graph->op[o];
+static void find_deadlines(plim_forecast *forecast, const facts *at) {
+  for (int32_t o = 0; o < forecast->graph->n_ops; o++) {
+    const plim_op *op = &forecast->graph->op[o];
     int32_t least = op->cls == PLIM_OP_ONCE ? PLIM_NEVER : INT32_MAX;
     for (int32_t k = 0; k < op->n_reads; k++) {
-      int32_t here = available(f, at, op->reads[k]);
+      int32_t here = available(forecast, at, op->reads[k]);
       if (here < least) least = here;
     }
-    for (int32_t k = 0; k < op->n_writes; k++) f->deadline[op->writes[k]] = least;
+    for (int32_t k = 0; k < op->n_writes; k++) forecast->deadline[op->writes[k]] = least;
   }
 }
 
 /* Hold an input until the last read of any storage that may be recomputed from it. from [n_storages] is scratch. */
-static void find_hold(plim_forecast *f, int32_t input, const int32_t *last, int32_t *from) {
-  for (int32_t s = 0; s < f->graph->n_storages; s++) from[s] = s == input;
-  for (int32_t o = 0; o < f->graph->n_ops; o++) {
-    const plim_op *op = &f->graph->op[o];
+static void find_hold(plim_forecast *forecast, int32_t input, const int32_t *last, int32_t *from) {
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) from[s] = s == input;
+  for (int32_t o = 0; o < forecast->graph->n_ops; o++) {
+    const plim_op *op = &forecast->graph->op[o];
     int32_t reached = 0;
     for (int32_t k = 0; k < op->n_reads; k++) reached |= from[op->reads[k]];
     for (int32_t k = 0; k < op->n_writes && reached; k++) {
       int32_t s = op->writes[k];
       from[s] = 1;
-      if (last[s] > f->hold[input]) f->hold[input] = last[s];
+      if (last[s] > forecast->hold[input]) forecast->hold[input] = last[s];
     }
   }
 }
@@ -140,57 +141,57 @@ static int by_density(const void *a, const void *b) {
 }
 
 /* Mark the storages whose time a byte is at least the byte-weighted median. rank [n_storages] is scratch. */
-static void find_costly(plim_forecast *f, ranked *rank) {
+static void find_costly(plim_forecast *forecast, ranked *rank) {
   int32_t n = 0;
   double total = 0, below = 0;
-  for (int32_t s = 0; s < f->graph->n_storages; s++) {
-    const plim_storage *storage = &f->graph->storage[s];
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) {
+    const plim_storage *storage = &forecast->graph->storage[s];
     if (storage->producer < 0 || storage->bytes == 0) continue;
-    rank[n++] = (ranked){(double)f->op_ns[storage->producer] / (double)storage->bytes, s};
+    rank[n++] = (ranked){(double)forecast->op_ns[storage->producer] / (double)storage->bytes, s};
     total += (double)storage->bytes;
   }
   qsort(rank, (size_t)n, sizeof *rank, by_density);
   for (int32_t i = 0; i < n; i++) {
-    below += (double)f->graph->storage[rank[i].storage].bytes;
-    f->costly[rank[i].storage] = 2 * below > total;
+    below += (double)forecast->graph->storage[rank[i].storage].bytes;
+    forecast->costly[rank[i].storage] = 2 * below > total;
   }
 }
 
-static plim_status allocate(plim_forecast *f) {
-  int64_t n = f->schedule->n_commands, n_storages = f->graph->n_storages;
-  PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->variant, &f->variant));
-  PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->op_ns, &f->op_ns));
-  PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->start_ns, &f->start_ns));
-  PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->first_use, &f->first_use));
-  count_uses(f);
-  PLIM_TRY(plim_allocate(f->ctx, f->first_use[n], sizeof *f->next_read, &f->next_read));
-  PLIM_TRY(plim_allocate(f->ctx, f->first_use[n], sizeof *f->last_read, &f->last_read));
-  PLIM_TRY(plim_allocate(f->ctx, n_storages, sizeof *f->deadline, &f->deadline));
-  PLIM_TRY(plim_allocate(f->ctx, n_storages, sizeof *f->hold, &f->hold));
-  return plim_allocate(f->ctx, n_storages, sizeof *f->costly, &f->costly);
+static plim_status allocate(plim_forecast *forecast) {
+  int64_t n = forecast->schedule->n_commands, n_storages = forecast->graph->n_storages;
+  PLIM_TRY(plim_allocate(forecast->ctx, forecast->graph->n_ops, sizeof *forecast->variant, &forecast->variant));
+  PLIM_TRY(plim_allocate(forecast->ctx, forecast->graph->n_ops, sizeof *forecast->op_ns, &forecast->op_ns));
+  PLIM_TRY(plim_allocate(forecast->ctx, n + 1, sizeof *forecast->start_ns, &forecast->start_ns));
+  PLIM_TRY(plim_allocate(forecast->ctx, n + 1, sizeof *forecast->first_use, &forecast->first_use));
+  count_uses(forecast);
+  PLIM_TRY(plim_allocate(forecast->ctx, forecast->first_use[n], sizeof *forecast->next_read, &forecast->next_read));
+  PLIM_TRY(plim_allocate(forecast->ctx, forecast->first_use[n], sizeof *forecast->last_read, &forecast->last_read));
+  PLIM_TRY(plim_allocate(forecast->ctx, n_storages, sizeof *forecast->deadline, &forecast->deadline));
+  PLIM_TRY(plim_allocate(forecast->ctx, n_storages, sizeof *forecast->hold, &forecast->hold));
+  return plim_allocate(forecast->ctx, n_storages, sizeof *forecast->costly, &forecast->costly);
 }
 
-static void find_all(plim_forecast *f, facts *at, ranked *rank) {
-  find_variants_and_starts(f);
-  find_reads(f, at->a, at->b);
-  find_facts(f, at);
-  find_deadlines(f, at);
-  for (int32_t s = 0; s < f->graph->n_storages; s++) {
-    int32_t read = f->graph->storage[s].role == PLIM_ROLE_INPUT && at->last[s] >= 0;
-    f->hold[s] = read ? at->last[s] : PLIM_NEVER;
-    if (read && at->held[s]) find_hold(f, s, at->last, at->a);
+static void find_all(plim_forecast *forecast, facts *at, ranked *rank) {
+  find_variants_and_starts(forecast);
+  find_reads(forecast, at->a, at->b);
+  find_facts(forecast, at);
+  find_deadlines(forecast, at);
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) {
+    int32_t read = forecast->graph->storage[s].role == PLIM_ROLE_INPUT && at->last[s] >= 0;
+    forecast->hold[s] = read ? at->last[s] : PLIM_NEVER;
+    if (read && at->held[s]) find_hold(forecast, s, at->last, at->a);
   }
-  find_costly(f, rank);
+  find_costly(forecast, rank);
 }
 
 plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule, int32_t from,
                                int32_t hold_inputs, plim_forecast *out) {
-  plim_forecast f = {.ctx = ctx, .graph = graph, .schedule = schedule};
+  plim_forecast forecast = {.ctx = ctx, .graph = graph, .schedule = schedule};
   facts at = {.update = NULL};
   ranked *rank = NULL;
   int64_t n = graph->n_storages;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(allocate(&f));
+  PLIM_CHECK(allocate(&forecast));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.update, &at.update));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.last, &at.last));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.writes, &at.writes));
@@ -198,9 +199,9 @@ plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.a, &at.a));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.b, &at.b));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *rank, &rank));
-  if (hold_inputs) find_held(&f, &at, from);
-  find_all(&f, &at, rank);
-  PLIM_CHECK(plim_forecast_find_small(&f));
+  if (hold_inputs) find_held(&forecast, &at, from);
+  find_all(&forecast, &at, rank);
+  PLIM_CHECK(plim_forecast_find_small(&forecast));
 done:
   plim_release(ctx, at.update, n, sizeof *at.update);
   plim_release(ctx, at.last, n, sizeof *at.last);
@@ -210,32 +211,32 @@ done:
   plim_release(ctx, at.b, n, sizeof *at.b);
   plim_release(ctx, rank, n, sizeof *rank);
   if (status != PLIM_OK) {
-    plim_forecast_release(&f);
+    plim_forecast_release(&forecast);
     return status;
   }
-  *out = f;
+  *out = forecast;
   return PLIM_OK;
 }
 
-void plim_forecast_again(plim_forecast *f, const int32_t *again) {
-  for (int32_t o = 0; o < f->graph->n_ops; o++) {
-    f->variant[o] = again[o];
-    if (again[o] >= 0) f->op_ns[o] = f->schedule->variant[again[o]].variant.time_ns;
+void plim_forecast_again(plim_forecast *forecast, const int32_t *again) {
+  for (int32_t o = 0; o < forecast->graph->n_ops; o++) {
+    forecast->variant[o] = again[o];
+    if (again[o] >= 0) forecast->op_ns[o] = forecast->schedule->variant[again[o]].variant.time_ns;
   }
 }
 
-void plim_forecast_release(plim_forecast *f) {
-  if (!f->graph) return;
-  int64_t n = f->schedule->n_commands, n_storages = f->graph->n_storages;
-  int64_t n_uses = f->first_use ? f->first_use[n] : 0;
-  plim_release(f->ctx, f->variant, f->graph->n_ops, sizeof *f->variant);
-  plim_release(f->ctx, f->op_ns, f->graph->n_ops, sizeof *f->op_ns);
-  plim_release(f->ctx, f->start_ns, n + 1, sizeof *f->start_ns);
-  plim_release(f->ctx, f->next_read, n_uses, sizeof *f->next_read);
-  plim_release(f->ctx, f->last_read, n_uses, sizeof *f->last_read);
-  plim_release(f->ctx, f->first_use, n + 1, sizeof *f->first_use);
-  plim_release(f->ctx, f->deadline, n_storages, sizeof *f->deadline);
-  plim_release(f->ctx, f->hold, n_storages, sizeof *f->hold);
-  plim_release(f->ctx, f->costly, n_storages, sizeof *f->costly);
-  *f = (plim_forecast){.ctx = NULL};
+void plim_forecast_release(plim_forecast *forecast) {
+  if (!forecast->graph) return;
+  int64_t n = forecast->schedule->n_commands, n_storages = forecast->graph->n_storages;
+  int64_t n_uses = forecast->first_use ? forecast->first_use[n] : 0;
+  plim_release(forecast->ctx, forecast->variant, forecast->graph->n_ops, sizeof *forecast->variant);
+  plim_release(forecast->ctx, forecast->op_ns, forecast->graph->n_ops, sizeof *forecast->op_ns);
+  plim_release(forecast->ctx, forecast->start_ns, n + 1, sizeof *forecast->start_ns);
+  plim_release(forecast->ctx, forecast->next_read, n_uses, sizeof *forecast->next_read);
+  plim_release(forecast->ctx, forecast->last_read, n_uses, sizeof *forecast->last_read);
+  plim_release(forecast->ctx, forecast->first_use, n + 1, sizeof *forecast->first_use);
+  plim_release(forecast->ctx, forecast->deadline, n_storages, sizeof *forecast->deadline);
+  plim_release(forecast->ctx, forecast->hold, n_storages, sizeof *forecast->hold);
+  plim_release(forecast->ctx, forecast->costly, n_storages, sizeof *forecast->costly);
+  *forecast = (plim_forecast){.ctx = NULL};
 }

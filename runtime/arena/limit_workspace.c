@@ -21,41 +21,42 @@ static const plim_variant *choose(const plim_profile *profile, int32_t op, const
 }
 
 /* The row of the op's variant of that name; a new row when there is none. */
-static int32_t row_of(plim_limited_plan *n, const plim_plan *plan, int32_t op, const plim_variant *variant) {
+static int32_t row_of(plim_limited_plan *limited, const plim_plan *plan, int32_t op, const plim_variant *variant) {
   for (int32_t i = 0; i < plan->n_variants; i++) {
     const plim_plan_variant *own = &plan->variant[i];
     if (own->op == op && strcmp(own->variant.name, variant->name) == 0) return i;
   }
-  n->variant[n->plan.n_variants] = (plim_plan_variant){op, *variant};
-  return n->plan.n_variants++;
+  limited->variant[limited->plan.n_variants] = (plim_plan_variant){op, *variant};
+  return limited->plan.n_variants++;
 }
 
-static void add_command(plim_limited_plan *n, const plim_plan *plan, int32_t j, int32_t from, int64_t limit) {
-  plim_command *command = &n->command[n->plan.n_commands++];
+static void add_command(plim_limited_plan *limited, const plim_plan *plan, int32_t j, int32_t from, int64_t limit) {
+  plim_command *command = &limited->command[limited->plan.n_commands++];
   *command = plan->command[j];
   int limit_workspace = plan->variant[command->variant].variant.workspace_bytes > limit;
-  if (j >= from && limit_workspace) command->variant = n->again[command->op];
-  n->plan.time_ns += n->variant[command->variant].variant.time_ns;
+  if (j >= from && limit_workspace) command->variant = limited->again[command->op];
+  limited->plan.time_ns += limited->variant[command->variant].variant.time_ns;
 }
 
 /* first [n_ops] is scratch: the command that runs each op first. */
-static void fill_commands(plim_limited_plan *n, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
+static void fill_commands(plim_limited_plan *limited, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
                           int32_t *first) {
-  n->plan.n_commands = 0;
-  n->plan.time_ns = 0;
+  limited->plan.n_commands = 0;
+  limited->plan.time_ns = 0;
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) first[plan->command[j].op] = j;
-  for (int32_t j = 0; j < (own_order ? plan->n_commands : from); j++) add_command(n, plan, j, from, limit);
-  for (int32_t o = 0; o < n->n_ops && !own_order; o++) {
-    if (first[o] >= from) add_command(n, plan, first[o], from, limit);
+  for (int32_t j = 0; j < (own_order ? plan->n_commands : from); j++) add_command(limited, plan, j, from, limit);
+  for (int32_t o = 0; o < limited->n_ops && !own_order; o++) {
+    if (first[o] >= from) add_command(limited, plan, first[o], from, limit);
   }
 }
 
-static void fill_variants(plim_limited_plan *n, const plim_plan *plan, const plim_profile *profile, int64_t limit) {
-  memcpy(n->variant, plan->variant, (size_t)plan->n_variants * sizeof *plan->variant);
+static void fill_variants(plim_limited_plan *limited, const plim_plan *plan, const plim_profile *profile,
+                          int64_t limit) {
+  memcpy(limited->variant, plan->variant, (size_t)plan->n_variants * sizeof *plan->variant);
   for (int32_t i = 0; i < plan->n_variants; i++) {
     int32_t op = plan->variant[i].op;
     if (!plim_plan_variant_is_first(plan, i)) continue; /* it decides for the others of its op */
-    n->again[op] = row_of(n, plan, op, choose(profile, op, &plan->variant[i].variant, limit));
+    limited->again[op] = row_of(limited, plan, op, choose(profile, op, &plan->variant[i].variant, limit));
   }
 }
 

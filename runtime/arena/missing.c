@@ -6,15 +6,15 @@
 #include <assert.h>
 
 plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages) {
-  plim_missing m = {.ctx = ctx, .n_storages = n_storages};
-  PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *m.node_of, &m.node_of));
-  plim_status status = plim_allocate(ctx, n_storages, sizeof *m.own_ns, &m.own_ns);
+  plim_missing fresh = {.ctx = ctx, .n_storages = n_storages};
+  PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *fresh.node_of, &fresh.node_of));
+  plim_status status = plim_allocate(ctx, n_storages, sizeof *fresh.own_ns, &fresh.own_ns);
   if (status != PLIM_OK) {
-    plim_release(ctx, m.node_of, n_storages, sizeof *m.node_of);
+    plim_release(ctx, fresh.node_of, n_storages, sizeof *fresh.node_of);
     return status;
   }
-  for (int32_t s = 0; s < n_storages; s++) m.node_of[s] = PLIM_NONE;
-  *missing = m;
+  for (int32_t s = 0; s < n_storages; s++) fresh.node_of[s] = PLIM_NONE;
+  *missing = fresh;
   return PLIM_OK;
 }
 
@@ -30,53 +30,53 @@ int plim_missing_has(const plim_missing *missing, int32_t storage) {
   return missing->node_of[storage] != PLIM_NONE;
 }
 
-static int32_t root_of(plim_missing *m, int32_t node) {
-  while (m->node[node].parent != node) {
-    m->node[node].parent = m->node[m->node[node].parent].parent;
-    node = m->node[node].parent;
+static int32_t root_of(plim_missing *missing, int32_t node) {
+  while (missing->node[node].parent != node) {
+    missing->node[node].parent = missing->node[missing->node[node].parent].parent;
+    node = missing->node[node].parent;
   }
   return node;
 }
 
-plim_status plim_missing_add(plim_missing *m, int32_t storage, int64_t time_ns) {
-  assert(!plim_missing_has(m, storage));
-  if (m->n_nodes == m->capacity) {
-    int64_t capacity = m->capacity > 0 ? 2 * m->capacity : 64;
-    PLIM_TRY(plim_resize_array(m->ctx, &m->node, m->capacity, capacity, sizeof *m->node));
-    m->capacity = capacity;
+plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns) {
+  assert(!plim_missing_has(missing, storage));
+  if (missing->n_nodes == missing->capacity) {
+    int64_t capacity = missing->capacity > 0 ? 2 * missing->capacity : 64;
+    PLIM_TRY(plim_resize_array(missing->ctx, &missing->node, missing->capacity, capacity, sizeof *missing->node));
+    missing->capacity = capacity;
   }
-  m->node[m->n_nodes] = (struct plim_missing_node){m->n_nodes, time_ns, 0};
-  m->own_ns[storage] = time_ns;
-  m->node_of[storage] = m->n_nodes++;
+  missing->node[missing->n_nodes] = (struct plim_missing_node){missing->n_nodes, time_ns, 0};
+  missing->own_ns[storage] = time_ns;
+  missing->node_of[storage] = missing->n_nodes++;
   return PLIM_OK;
 }
 
-void plim_missing_join(plim_missing *m, int32_t a, int32_t b) {
-  int32_t x = root_of(m, m->node_of[a]), y = root_of(m, m->node_of[b]);
+void plim_missing_join(plim_missing *missing, int32_t a, int32_t b) {
+  int32_t x = root_of(missing, missing->node_of[a]), y = root_of(missing, missing->node_of[b]);
   if (x == y) return;
   int32_t root = x < y ? x : y, child = x < y ? y : x;
-  m->node[child].parent = root;
-  m->node[root].sum_ns += m->node[child].sum_ns;
+  missing->node[child].parent = root;
+  missing->node[root].sum_ns += missing->node[child].sum_ns;
 }
 
-void plim_missing_remove_time(plim_missing *m, int32_t storage, int64_t time_ns) {
-  if (!plim_missing_has(m, storage)) return;
-  m->node[root_of(m, m->node_of[storage])].sum_ns -= time_ns;
-  m->node_of[storage] = PLIM_NONE;
+void plim_missing_remove_time(plim_missing *missing, int32_t storage, int64_t time_ns) {
+  if (!plim_missing_has(missing, storage)) return;
+  missing->node[root_of(missing, missing->node_of[storage])].sum_ns -= time_ns;
+  missing->node_of[storage] = PLIM_NONE;
 }
 
-void plim_missing_remove(plim_missing *m, int32_t storage) {
-  plim_missing_remove_time(m, storage, m->own_ns[storage]);
+void plim_missing_remove(plim_missing *missing, int32_t storage) {
+  plim_missing_remove_time(missing, storage, missing->own_ns[storage]);
 }
 
 void plim_missing_sum_begin(plim_missing *missing) {
   missing->stamp++;
 }
 
-int64_t plim_missing_sum_class(plim_missing *m, int32_t storage) {
-  if (!plim_missing_has(m, storage)) return 0;
-  struct plim_missing_node *root = &m->node[root_of(m, m->node_of[storage])];
-  if (root->counted == m->stamp) return 0;
-  root->counted = m->stamp;
+int64_t plim_missing_sum_class(plim_missing *missing, int32_t storage) {
+  if (!plim_missing_has(missing, storage)) return 0;
+  struct plim_missing_node *root = &missing->node[root_of(missing, missing->node_of[storage])];
+  if (root->counted == missing->stamp) return 0;
+  root->counted = missing->stamp;
   return root->sum_ns;
 }

@@ -42,8 +42,8 @@ typedef struct replay {
 /* ---- one run ---- */
 
 /* May the run overwrite the storage? It may when neither the schedule nor a waiting chain reads it again. */
-static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
-  const plim_residency *res = &r->res;
+static int dies(const replay *state, int32_t op, int32_t storage, int scheduled) {
+  const plim_residency *res = &state->res;
   const plim_holder *holder = &res->holder[storage];
   if (holder->pins != 1 || res->plan.buffer[holder->buffer].begin >= res->plan.n_commands) return 0;
   if (!scheduled) return !plim_residency_wanted(res, storage);
@@ -55,14 +55,14 @@ static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
 }
 
 /* Use every in-place pair of the op that is possible. */
-static plim_status overwrite_inputs(replay *r, plim_command *command, int scheduled) {
-  plim_residency *res = &r->res;
+static plim_status overwrite_inputs(replay *state, plim_command *command, int scheduled) {
+  plim_residency *res = &state->res;
   const plim_op *op = &res->graph->op[command->op];
   for (int32_t i = 0; i < op->n_pairs; i++) {
     int32_t in = res->graph->value[op->in[op->pair[i].in]].storage;
     int32_t out = res->graph->value[op->out[op->pair[i].out]].storage;
     if (!plim_residency_holds(res, in) || plim_residency_holds(res, out) || plim_residency_empty(res, in)) continue;
-    if (!dies(r, command->op, in, scheduled)) continue;
+    if (!dies(state, command->op, in, scheduled)) continue;
     PLIM_TRY(plim_residency_hand_over(res, in, out));
     command->pair[command->n_pairs++] = op->pair[i];
   }
@@ -70,8 +70,8 @@ static plim_status overwrite_inputs(replay *r, plim_command *command, int schedu
 }
 
 /* Place the outputs of an op. All are pinned first, so that room for one is not made by evicting another. */
-static plim_status place_outputs(replay *r, int32_t id) {
-  plim_residency *res = &r->res;
+static plim_status place_outputs(replay *state, int32_t id) {
+  plim_residency *res = &state->res;
   const plim_op *op = &res->graph->op[id];
   for (int32_t k = 0; k < op->n_writes; k++) res->holder[op->writes[k]].pins++;
   for (int32_t k = 0; k < op->n_writes; k++) {
@@ -83,8 +83,8 @@ static plim_status place_outputs(replay *r, int32_t id) {
 
 /* After a run at command `now`: note the uses, remove the pins, and drop storages that are not wanted. An operand that
  * was overwritten has no block any more. */
-static plim_status after_run(replay *r, const plim_op *op, int32_t now, int scheduled) {
-  plim_residency *res = &r->res;
+static plim_status after_run(replay *state, const plim_op *op, int32_t now, int scheduled) {
+  plim_residency *res = &state->res;
   for (int32_t k = 0; k < op->n_reads; k++) {
     if (plim_residency_holds(res, op->reads[k])) plim_residency_use(res, op->reads[k], now);
     res->holder[op->reads[k]].pins--;
@@ -101,128 +101,129 @@ static plim_status after_run(replay *r, const plim_op *op, int32_t now, int sche
 
 /* Run an op whose reads are resident and pinned once by this run; unpins them.
  *   depth  in  0: a command of the schedule; > 0: a recomputation for which so many runs wait */
-static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
-  plim_residency *res = &r->res;
+static plim_status run_op(replay *state, int32_t id, int32_t variant, int32_t depth) {
+  plim_residency *res = &state->res;
   const plim_op *op = &res->graph->op[id];
   plim_command command = {.kind = PLIM_COMMAND_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = res->forecast->schedule->variant[variant].variant.workspace_bytes;
   int32_t workspace = PLIM_NONE, now = res->plan.n_commands;
   res->counts->op = id;
-  PLIM_TRY(overwrite_inputs(r, &command, depth == 0));
-  PLIM_TRY(place_outputs(r, id));
+  PLIM_TRY(overwrite_inputs(state, &command, depth == 0));
+  PLIM_TRY(place_outputs(state, id));
   if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_WORKSPACE, workspace_bytes, &workspace));
   PLIM_TRY(plim_residency_add_command(res, &command));
   if (workspace >= 0) (void)plim_arena_blocks_give(res->blocks, workspace);
   if (res->watch) PLIM_TRY(res->watch->ran(res->watch->user, res, depth));
-  return after_run(r, op, now, depth == 0);
+  return after_run(state, op, now, depth == 0);
 }
 
 /* ---- chains ---- */
 
 /* Push a frame for the op. With frontier pins its reads are pinned already. */
-static plim_status push(replay *r, int32_t *depth, int32_t op, int32_t n_reads, const int32_t *reads) {
-  PLIM_TRY(plim_array_reserve(r->res.ctx, &r->stack, &r->stack_capacity, *depth + 1, sizeof *r->stack));
-  PLIM_TRY(plim_array_reserve(r->res.ctx, &r->pinned, &r->flag_capacity, r->n_flags + n_reads, 1));
-  r->stack[(*depth)++] = (frame){op, n_reads, reads, r->n_flags};
-  if (n_reads > 0) memset(r->pinned + r->n_flags, r->config.frontier ? 1 : 0, (size_t)n_reads);
-  r->n_flags += n_reads;
-  if (*depth > r->res.counts->depth) r->res.counts->depth = *depth;
+static plim_status push(replay *state, int32_t *depth, int32_t op, int32_t n_reads, const int32_t *reads) {
+  PLIM_TRY(plim_array_reserve(state->res.ctx, &state->stack, &state->stack_capacity, *depth + 1, sizeof *state->stack));
+  PLIM_TRY(plim_array_reserve(state->res.ctx, &state->pinned, &state->flag_capacity, state->n_flags + n_reads, 1));
+  state->stack[(*depth)++] = (frame){op, n_reads, reads, state->n_flags};
+  if (n_reads > 0) memset(state->pinned + state->n_flags, state->config.frontier ? 1 : 0, (size_t)n_reads);
+  state->n_flags += n_reads;
+  if (*depth > state->res.counts->depth) state->res.counts->depth = *depth;
   return PLIM_OK;
 }
 
 /* Frontier pins: pin the reads of every op that the chain for these reads will run, resident or not. */
-static void pin_chain(replay *r, int32_t n_reads, const int32_t *reads) {
-  plim_residency *res = &r->res;
+static void pin_chain(replay *state, int32_t n_reads, const int32_t *reads) {
+  plim_residency *res = &state->res;
   int32_t n = 0;
-  r->walk_stamp++;
+  state->walk_stamp++;
   for (;;) {
     for (int32_t k = 0; k < n_reads; k++) {
       int32_t s = reads[k], producer = res->graph->storage[s].producer;
       res->holder[s].pins++;
-      if (plim_residency_holds(res, s) || r->mark[producer] == r->walk_stamp) continue;
-      r->mark[producer] = r->walk_stamp;
-      r->walk[n++] = producer;
+      if (plim_residency_holds(res, s) || state->mark[producer] == state->walk_stamp) continue;
+      state->mark[producer] = state->walk_stamp;
+      state->walk[n++] = producer;
     }
     if (n == 0) return;
-    const plim_op *op = &res->graph->op[r->walk[--n]];
+    const plim_op *op = &res->graph->op[state->walk[--n]];
     reads = op->reads;
     n_reads = op->n_reads;
   }
 }
 
-static void pin_read(replay *r, const frame *f, int32_t k) {
-  char *pinned = &r->pinned[f->first_flag + k];
+static void pin_read(replay *state, const frame *top, int32_t k) {
+  char *pinned = &state->pinned[top->first_flag + k];
   if (*pinned) return;
   *pinned = 1;
-  r->res.holder[f->reads[k]].pins++;
+  state->res.holder[top->reads[k]].pins++;
 }
 
 /* First read of the frame that is not resident; n_reads: none. */
-static int32_t missing_read(const replay *r, const frame *f) {
+static int32_t missing_read(const replay *state, const frame *top) {
   int32_t k = 0;
-  while (k < f->n_reads && plim_residency_holds(&r->res, f->reads[k])) k++;
+  while (k < top->n_reads && plim_residency_holds(&state->res, top->reads[k])) k++;
   return k;
 }
 
 /* Count a recomputation. PLIM_ENOFIT when recomputing has taken too long. */
-static plim_status count_again(replay *r, int32_t op) {
-  plim_replay_counts *counts = r->res.counts;
-  int32_t n = r->res.forecast->schedule->n_commands;
-  const plim_arena_watch *watch = r->res.watch;
+static plim_status count_again(replay *state, int32_t op) {
+  plim_replay_counts *counts = state->res.counts;
+  int32_t n = state->res.forecast->schedule->n_commands;
+  const plim_arena_watch *watch = state->res.watch;
   counts->recomputes++;
-  counts->recomputed_ns += r->res.forecast->op_ns[op];
-  if (counts->recomputed_ns <= r->limit_ns && r->res.plan.n_commands < (int64_t)MOST_GROWTH * n) return PLIM_OK;
+  counts->recomputed_ns += state->res.forecast->op_ns[op];
+  if (counts->recomputed_ns <= state->limit_ns && state->res.plan.n_commands < (int64_t)MOST_GROWTH * n) return PLIM_OK;
   counts->thrashed = 1;
   counts->op = op;
-  if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->res, op));
-  return plim_fail(r->res.ctx, PLIM_ENOFIT,
-                   "an arena of %lld bytes computes %s: %d commands for the first %d of %d, %lld ns of them again",
-                   (long long)r->res.blocks->bytes,
-                   counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
-                   r->res.plan.n_commands, r->res.position, n, (long long)counts->recomputed_ns);
+  if (watch) PLIM_TRY(watch->gave_up(watch->user, &state->res, op));
+  return plim_fail(
+      state->res.ctx, PLIM_ENOFIT,
+      "an arena of %lld bytes computes %s: %d commands for the first %d of %d, %lld ns of them again",
+      (long long)state->res.blocks->bytes,
+      counts->recomputed_ns > state->limit_ns ? "again for longer than the limit" : "the same again and again",
+      state->res.plan.n_commands, state->res.position, n, (long long)counts->recomputed_ns);
 }
 
 /* Make the reads of an op resident, each pinned once. */
-static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *reads) {
-  plim_residency *res = &r->res;
+static plim_status bring(replay *state, int32_t op, int32_t n_reads, const int32_t *reads) {
+  plim_residency *res = &state->res;
   int32_t depth = 0;
-  r->n_flags = 0;
-  if (r->config.frontier) pin_chain(r, n_reads, reads);
-  PLIM_TRY(push(r, &depth, op, n_reads, reads));
+  state->n_flags = 0;
+  if (state->config.frontier) pin_chain(state, n_reads, reads);
+  PLIM_TRY(push(state, &depth, op, n_reads, reads));
   for (;;) {
-    frame *f = &r->stack[depth - 1];
-    int32_t k = missing_read(r, f);
-    if (k < f->n_reads) {
-      pin_read(r, f, k);
-      int32_t maker = res->graph->storage[f->reads[k]].producer;
+    frame *top = &state->stack[depth - 1];
+    int32_t k = missing_read(state, top);
+    if (k < top->n_reads) {
+      pin_read(state, top, k);
+      int32_t maker = res->graph->storage[top->reads[k]].producer;
       assert(maker >= 0);
-      PLIM_TRY(push(r, &depth, maker, res->graph->op[maker].n_reads, res->graph->op[maker].reads));
+      PLIM_TRY(push(state, &depth, maker, res->graph->op[maker].n_reads, res->graph->op[maker].reads));
       continue;
     }
-    for (k = 0; k < f->n_reads; k++) pin_read(r, f, k);
+    for (k = 0; k < top->n_reads; k++) pin_read(state, top, k);
     if (depth == 1) return PLIM_OK;
-    PLIM_TRY(count_again(r, f->op));
-    PLIM_TRY(run_op(r, f->op, res->forecast->variant[f->op], depth - 1));
-    r->n_flags = f->first_flag;
+    PLIM_TRY(count_again(state, top->op));
+    PLIM_TRY(run_op(state, top->op, res->forecast->variant[top->op], depth - 1));
+    state->n_flags = top->first_flag;
     depth--;
   }
 }
 
 /* ---- the schedule ---- */
 
-static plim_status run_schedule(replay *r) {
-  const plim_plan *schedule = r->res.forecast->schedule;
-  const plim_graph *graph = r->res.graph;
-  for (int32_t j = r->res.position; j < schedule->n_commands; j++) {
+static plim_status run_schedule(replay *state) {
+  const plim_plan *schedule = state->res.forecast->schedule;
+  const plim_graph *graph = state->res.graph;
+  for (int32_t j = state->res.position; j < schedule->n_commands; j++) {
     const plim_op *op = &graph->op[schedule->command[j].op];
-    if (r->may_stop && plim_effort_over(r->res.ctx, PLIM_EFFORT_LOOK / 4)) {
-      return plim_fail(r->res.ctx, PLIM_ECANCEL, "stopped before a plan was found");
+    if (state->may_stop && plim_effort_over(state->res.ctx, PLIM_EFFORT_LOOK / 4)) {
+      return plim_fail(state->res.ctx, PLIM_ECANCEL, "stopped before a plan was found");
     }
-    PLIM_TRY(bring(r, schedule->command[j].op, op->n_reads, op->reads));
-    PLIM_TRY(run_op(r, schedule->command[j].op, schedule->command[j].variant, 0));
+    PLIM_TRY(bring(state, schedule->command[j].op, op->n_reads, op->reads));
+    PLIM_TRY(run_op(state, schedule->command[j].op, schedule->command[j].variant, 0));
   }
   for (int32_t s = 0; s < graph->n_storages; s++) {
-    if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(r, PLIM_NONE, 1, &s));
+    if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(state, PLIM_NONE, 1, &s));
   }
   return PLIM_OK;
 }
@@ -257,47 +258,47 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
 }
 
 /* Simulate the schedule from position `from` on in an arena of `arena_bytes`. */
-static plim_status simulate_from(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
+static plim_status simulate_from(replay *state, plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                  int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
-  *counts = (plim_replay_counts){.config = r->config, .n_commands = from, .op = PLIM_NONE};
-  PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->config, counts, &r->res));
-  r->res.watch = watch;
-  r->res.perturbation = r->config.perturbation;
-  r->res.n_perturbations = r->config.n_perturbations;
-  PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
-  PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
-  plim_status status = run_schedule(r);
-  counts->n_commands = r->res.plan.n_commands;
-  if (status == PLIM_OK) end_buffers(&r->res);
+  *counts = (plim_replay_counts){.config = state->config, .n_commands = from, .op = PLIM_NONE};
+  PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &state->config, counts, &state->res));
+  state->res.watch = watch;
+  state->res.perturbation = state->config.perturbation;
+  state->res.n_perturbations = state->config.n_perturbations;
+  PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *state->walk, &state->walk));
+  PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *state->mark, &state->mark));
+  plim_status status = run_schedule(state);
+  counts->n_commands = state->res.plan.n_commands;
+  if (status == PLIM_OK) end_buffers(&state->res);
   return status;
 }
 
-static void release(replay *r) {
-  if (!r->res.ctx) return; /* not opened */
-  int64_t n_ops = r->res.graph->n_ops;
-  plim_release(r->res.ctx, r->walk, n_ops, sizeof *r->walk);
-  plim_release(r->res.ctx, r->mark, n_ops, sizeof *r->mark);
-  plim_release(r->res.ctx, r->stack, r->stack_capacity, sizeof *r->stack);
-  plim_release(r->res.ctx, r->pinned, r->flag_capacity, 1);
-  plim_residency_close(&r->res);
+static void release(replay *state) {
+  if (!state->res.ctx) return; /* not opened */
+  int64_t n_ops = state->res.graph->n_ops;
+  plim_release(state->res.ctx, state->walk, n_ops, sizeof *state->walk);
+  plim_release(state->res.ctx, state->mark, n_ops, sizeof *state->mark);
+  plim_release(state->res.ctx, state->stack, state->stack_capacity, sizeof *state->stack);
+  plim_release(state->res.ctx, state->pinned, state->flag_capacity, 1);
+  plim_residency_close(&state->res);
 }
 
 plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, const plim_replay_limits *limits,
                              const plim_replay_config *config, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.config = *config, .limit_ns = limits->recomputed_ns, .may_stop = 1};
-  plim_status status = simulate_from(&r, ctx, forecast, 0, limits->arena_bytes, watch, counts);
-  if (status == PLIM_OK) status = make_plan(&r.res, limits->arena_bytes, out);
-  release(&r);
+  replay state = {.config = *config, .limit_ns = limits->recomputed_ns, .may_stop = 1};
+  plim_status status = simulate_from(&state, ctx, forecast, 0, limits->arena_bytes, watch, counts);
+  if (status == PLIM_OK) status = make_plan(&state.res, limits->arena_bytes, out);
+  release(&state);
   return status;
 }
 
 plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                              const plim_replay_limits *limits, const plim_replay_config *config,
                              plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.config = *config, .limit_ns = limits->recomputed_ns};
-  plim_status status = simulate_from(&r, ctx, forecast, from, limits->arena_bytes, NULL, counts);
-  if (status == PLIM_OK) status = make_plan(&r.res, forecast->schedule->budget_bytes, out);
-  release(&r);
+  replay state = {.config = *config, .limit_ns = limits->recomputed_ns};
+  plim_status status = simulate_from(&state, ctx, forecast, from, limits->arena_bytes, NULL, counts);
+  if (status == PLIM_OK) status = make_plan(&state.res, forecast->schedule->budget_bytes, out);
+  release(&state);
   return status;
 }

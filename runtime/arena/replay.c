@@ -67,68 +67,72 @@ typedef struct trials {
   plim_forecast forecast[2]; /* [hold_inputs] made when first used */
 } trials;
 
-static int done(const trials *s) {
-  return s->plan && (s->any || s->plan->time_ns == s->schedule->time_ns || plim_effort_over(s->ctx, 0));
+static int done(const trials *trial_set) {
+  return trial_set->plan && (trial_set->any || trial_set->plan->time_ns == trial_set->schedule->time_ns ||
+                             plim_effort_over(trial_set->ctx, 0));
 }
 
-static plim_status make_forecast(const trials *s, int32_t hold_inputs, plim_forecast *out) {
-  PLIM_TRY(plim_forecast_make(s->ctx, s->graph, s->schedule, s->from, hold_inputs, out));
-  if (s->again) plim_forecast_again(out, s->again);
+static plim_status make_forecast(const trials *trial_set, int32_t hold_inputs, plim_forecast *out) {
+  PLIM_TRY(
+      plim_forecast_make(trial_set->ctx, trial_set->graph, trial_set->schedule, trial_set->from, hold_inputs, out));
+  if (trial_set->again) plim_forecast_again(out, trial_set->again);
   return PLIM_OK;
 }
 
-static void release_forecasts(trials *s) {
-  for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
+static void release_forecasts(trials *trial_set) {
+  for (int i = 0; i < 2; i++) plim_forecast_release(&trial_set->forecast[i]);
 }
 
 /* Simulate one configuration, and keep its plan when it is the fastest.
  *   time_ns  out  time of the plan; PLIM_TIME_INFINITE: there was no room, or recomputing took more than limit_ns */
-static plim_status simulate_config(trials *s, const plim_replay_config *config, int64_t limit_ns,
+static plim_status simulate_config(trials *trial_set, const plim_replay_config *config, int64_t limit_ns,
                                    plim_replay_counts *counts, int64_t *time_ns) {
-  const plim_replay_limits limits = {.arena_bytes = s->limits.arena_bytes, .recomputed_ns = limit_ns};
-  plim_forecast *forecast = &s->forecast[config->hold_inputs];
+  const plim_replay_limits limits = {.arena_bytes = trial_set->limits.arena_bytes, .recomputed_ns = limit_ns};
+  plim_forecast *forecast = &trial_set->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
   *time_ns = PLIM_TIME_INFINITE;
-  if (!forecast->graph) PLIM_TRY(make_forecast(s, config->hold_inputs, forecast));
-  plim_status status = s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, &limits, config, counts, &fresh)
-                                   : plim_replay_once(s->ctx, forecast, &limits, config, NULL, counts, &fresh);
-  if (!s->plan && !s->counts.config.policy) s->counts = *counts;
-  if (status == PLIM_ENOFIT) return PLIM_OK;             /* the sentence is that of the last configuration */
-  if (status == PLIM_ECANCEL && s->plan) return PLIM_OK; /* the fastest so far */
+  if (!forecast->graph) PLIM_TRY(make_forecast(trial_set, config->hold_inputs, forecast));
+  plim_status status =
+      trial_set->from > 0 ? plim_replay_rest(trial_set->ctx, forecast, trial_set->from, &limits, config, counts, &fresh)
+                          : plim_replay_once(trial_set->ctx, forecast, &limits, config, NULL, counts, &fresh);
+  if (!trial_set->plan && !trial_set->counts.config.policy) trial_set->counts = *counts;
+  if (status == PLIM_ENOFIT) return PLIM_OK;                     /* the sentence is that of the last configuration */
+  if (status == PLIM_ECANCEL && trial_set->plan) return PLIM_OK; /* the fastest so far */
   if (status != PLIM_OK) return status;
   *time_ns = fresh->time_ns;
-  if (s->plan && fresh->time_ns >= s->plan->time_ns) {
+  if (trial_set->plan && fresh->time_ns >= trial_set->plan->time_ns) {
     plim_plan_free(fresh);
     return PLIM_OK;
   }
-  plim_plan_free(s->plan);
-  s->plan = fresh;
-  s->counts = *counts;
+  plim_plan_free(trial_set->plan);
+  trial_set->plan = fresh;
+  trial_set->counts = *counts;
   return PLIM_OK;
 }
 
 /* Keep the fastest configurations as starts of local searches, at most one of each policy. */
-static void remember(struct area_choice *h, const plim_replay_config *config, int64_t time_ns, int64_t searches) {
+static void remember(struct area_choice *choice, const plim_replay_config *config, int64_t time_ns, int64_t searches) {
   struct local_search fresh = {*config, time_ns, searches};
   int32_t at = 0;
-  while (at < h->n_local_searches && h->local_search[at].config.policy != config->policy) at++;
+  while (at < choice->n_local_searches && choice->local_search[at].config.policy != config->policy) at++;
   if (at == LOCAL_SEARCHES) at--;
-  if (at < h->n_local_searches && h->local_search[at].time_ns <= time_ns) return;
-  if (at == h->n_local_searches) h->n_local_searches++;
-  for (; at > 0 && h->local_search[at - 1].time_ns > time_ns; at--) h->local_search[at] = h->local_search[at - 1];
-  h->local_search[at] = fresh;
+  if (at < choice->n_local_searches && choice->local_search[at].time_ns <= time_ns) return;
+  if (at == choice->n_local_searches) choice->n_local_searches++;
+  for (; at > 0 && choice->local_search[at - 1].time_ns > time_ns; at--)
+    choice->local_search[at] = choice->local_search[at - 1];
+  choice->local_search[at] = fresh;
 }
 
 /* Try one configuration. It is given up when it takes longer than the best one with the same choice of small_area. */
-static plim_status try_one(trials *s, plim_replay_config config) {
-  struct area_choice *choice = &s->by_area[config.small_area];
+static plim_status try_one(trials *trial_set, plim_replay_config config) {
+  struct area_choice *choice = &trial_set->by_area[config.small_area];
   plim_replay_counts counts;
-  int64_t time_ns, limit_ns = s->limits.recomputed_ns;
-  if (done(s)) return PLIM_OK;
-  if (s->from == 0 && plim_effort_over(s->ctx, 0))
-    return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a plan was found");
-  if (choice->best_ns > 0) limit_ns = choice->best_ns - s->schedule->time_ns - 1;
-  PLIM_TRY(simulate_config(s, &config, limit_ns, &counts, &time_ns));
+  int64_t time_ns, limit_ns = trial_set->limits.recomputed_ns;
+  if (done(trial_set)) return PLIM_OK;
+  if (trial_set->from == 0 && plim_effort_over(trial_set->ctx, 0))
+    return plim_fail(trial_set->ctx, PLIM_ECANCEL, "stopped before a plan was found");
+  if (choice->best_ns > 0) limit_ns = choice->best_ns - trial_set->schedule->time_ns - 1;
+  PLIM_TRY(simulate_config(trial_set, &config, limit_ns, &counts, &time_ns));
   if (time_ns == PLIM_TIME_INFINITE) return PLIM_OK;
   choice->best_ns = time_ns;
   if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0)
@@ -138,20 +142,20 @@ static plim_status try_one(trials *s, plim_replay_config config) {
 
 /* Try a configuration without and with an area for small requests: neither is always better. A replay from the middle
  * of a plan uses the area that the arena has. */
-static plim_status try_config(trials *s, plim_replay_config config) {
-  config.area_bytes = s->area_bytes;
-  config.small_area = s->area_bytes > 0;
-  PLIM_TRY(try_one(s, config));
+static plim_status try_config(trials *trial_set, plim_replay_config config) {
+  config.area_bytes = trial_set->area_bytes;
+  config.small_area = trial_set->area_bytes > 0;
+  PLIM_TRY(try_one(trial_set, config));
   config.small_area = 1;
-  return s->from > 0 ? PLIM_OK : try_one(s, config);
+  return trial_set->from > 0 ? PLIM_OK : try_one(trial_set, config);
 }
 
-static plim_status try_switches(trials *s, const plim_policy *policy, int n) {
+static plim_status try_switches(trials *trial_set, const plim_policy *policy, int n) {
   for (int i = 0; i < n; i++) {
-    PLIM_TRY(try_config(s, (plim_replay_config){.policy = policy,
-                                                .two_ends = switches[i].two_ends,
-                                                .frontier = switches[i].frontier,
-                                                .hold_inputs = switches[i].hold_inputs}));
+    PLIM_TRY(try_config(trial_set, (plim_replay_config){.policy = policy,
+                                                        .two_ends = switches[i].two_ends,
+                                                        .frontier = switches[i].frontier,
+                                                        .hold_inputs = switches[i].hold_inputs}));
   }
   return PLIM_OK;
 }
@@ -163,17 +167,17 @@ static plim_replay_config rival_config(const plim_policy *policy) {
 }
 
 /* A policy that knows the program's order also tries the published configurations of all other policies. */
-static plim_status try_rivals(trials *s) {
+static plim_status try_rivals(trials *trial_set) {
   const plim_policy *rival;
   for (int32_t i = 0; (rival = plim_policy_at(i)); i++) {
-    if (!rival->forecast) PLIM_TRY(try_config(s, rival_config(rival)));
+    if (!rival->forecast) PLIM_TRY(try_config(trial_set, rival_config(rival)));
   }
   return PLIM_OK;
 }
 
-static plim_status try_windows(trials *s) {
-  for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_commands < ROW_COMMANDS; i++) {
-    PLIM_TRY(try_switches(s, &windows[i], ENDS));
+static plim_status try_windows(trials *trial_set) {
+  for (int64_t i = 0; i < WINDOWS && i * ENDS * trial_set->schedule->n_commands < ROW_COMMANDS; i++) {
+    PLIM_TRY(try_switches(trial_set, &windows[i], ENDS));
   }
   return PLIM_OK;
 }
@@ -185,10 +189,10 @@ static uint64_t next_random(uint64_t state) {
 }
 
 /* Add or replace one perturbation of the configuration: a window drawn at random for a search drawn at random. */
-static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
+static void perturbation(struct local_search *local, uint64_t *random, plim_replay_config *out) {
   *random = next_random(*random);
-  plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
-  *out = c->config;
+  plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)local->searches), (int32_t)(*random >> 29 & 7)};
+  *out = local->config;
   int32_t at = 0;
   while (at < out->n_perturbations && out->perturbation[at].search != fresh.search) at++;
   if (at == PLIM_MOST_PERTURBATIONS) at = (int32_t)(*random >> 24 & (PLIM_MOST_PERTURBATIONS - 1));
@@ -198,75 +202,79 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
 
 /* Local search: simulate each perturbed configuration to its end. A trial that takes longer than the configuration that
  * it starts from is given up. */
-static plim_status improve(trials *s, struct local_search *c) {
-  int64_t n = TRIAL_COMMANDS / s->schedule->n_commands;
+static plim_status improve(trials *trial_set, struct local_search *local) {
+  int64_t n = TRIAL_COMMANDS / trial_set->schedule->n_commands;
   uint64_t random = 1;
-  for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
+  for (int64_t i = 0; i < n && i < MOST_TRIALS && local->time_ns > trial_set->schedule->time_ns && !done(trial_set);
+       i++) {
     plim_replay_counts counts;
     plim_replay_config config;
     int64_t time_ns;
-    perturbation(c, &random, &config);
-    PLIM_TRY(simulate_config(s, &config, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
-    if (time_ns < c->time_ns) *c = (struct local_search){config, time_ns, counts.searches};
+    perturbation(local, &random, &config);
+    PLIM_TRY(simulate_config(trial_set, &config, local->time_ns - trial_set->schedule->time_ns - 1, &counts, &time_ns));
+    if (time_ns < local->time_ns) *local = (struct local_search){config, time_ns, counts.searches};
   }
   return PLIM_OK;
 }
 
 /* The configurations that are usually best come first, so that the others are given up early. */
-static plim_status try_everything(trials *s, const plim_policy *policy) {
-  PLIM_TRY(try_switches(s, policy, SWITCHES));
-  PLIM_TRY(try_windows(s));
-  PLIM_TRY(try_rivals(s));
-  for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(s); k++) {
-    struct area_choice *choice = &s->by_area[k / LOCAL_SEARCHES];
-    if (k % LOCAL_SEARCHES < choice->n_local_searches) PLIM_TRY(improve(s, &choice->local_search[k % LOCAL_SEARCHES]));
+static plim_status try_everything(trials *trial_set, const plim_policy *policy) {
+  PLIM_TRY(try_switches(trial_set, policy, SWITCHES));
+  PLIM_TRY(try_windows(trial_set));
+  PLIM_TRY(try_rivals(trial_set));
+  for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(trial_set); k++) {
+    struct area_choice *choice = &trial_set->by_area[k / LOCAL_SEARCHES];
+    if (k % LOCAL_SEARCHES < choice->n_local_searches)
+      PLIM_TRY(improve(trial_set, &choice->local_search[k % LOCAL_SEARCHES]));
   }
   return PLIM_OK;
 }
 
 /* When no configuration yields a plan, the first is simulated once more, so that sentence and counts agree. */
-static plim_status try_policy(trials *s, const plim_policy *policy) {
+static plim_status try_policy(trials *trial_set, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
-  PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_config(s, rival_config(policy)));
-  return s->plan ? PLIM_OK : simulate_config(s, &s->counts.config, s->limits.recomputed_ns, &counts, &time_ns);
+  PLIM_TRY(policy->forecast ? try_everything(trial_set, policy) : try_config(trial_set, rival_config(policy)));
+  return trial_set->plan ? PLIM_OK
+                         : simulate_config(trial_set, &trial_set->counts.config, trial_set->limits.recomputed_ns,
+                                           &counts, &time_ns);
 }
 
-static plim_status finish(trials *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
-  release_forecasts(s);
-  if (counts) *counts = s->counts;
-  if (status == PLIM_OK && !s->plan) return PLIM_ENOFIT;
+static plim_status finish(trials *trial_set, plim_status status, plim_replay_counts *counts, plim_plan **out) {
+  release_forecasts(trial_set);
+  if (counts) *counts = trial_set->counts;
+  if (status == PLIM_OK && !trial_set->plan) return PLIM_ENOFIT;
   if (status != PLIM_OK) {
-    plim_plan_free(s->plan);
+    plim_plan_free(trial_set->plan);
     return status;
   }
-  *out = s->plan;
+  *out = trial_set->plan;
   return PLIM_OK;
 }
 
 plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                               int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
-  trials s = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
+  trials trial_set = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
   PLIM_TRY(plim_plan_check(ctx, graph, schedule));
-  return finish(&s, try_switches(&s, plim_policy_at(0), SWITCHES), counts, out);
+  return finish(&trial_set, try_switches(&trial_set, plim_policy_at(0), SWITCHES), counts, out);
 }
 
 plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                               const plim_policy *policy, plim_replay_limits limits, plim_replay_counts *counts,
                               plim_plan **out) {
-  trials s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
+  trials trial_set = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
   PLIM_TRY(plim_plan_check(ctx, graph, order));
-  plim_status status = finish(&s, try_policy(&s, policy), counts, out);
+  plim_status status = finish(&trial_set, try_policy(&trial_set, policy), counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
   return status;
 }
 
 plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                     const plim_policy *policy, plim_replay_limits limits, int *yes) {
-  trials s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
+  trials trial_set = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_plan_check(ctx, graph, order));
-  plim_status status = finish(&s, try_policy(&s, policy), NULL, &plan);
+  plim_status status = finish(&trial_set, try_policy(&trial_set, policy), NULL, &plan);
   plim_plan_free(plan);
   *yes = status == PLIM_OK;
   return status == PLIM_ENOFIT ? PLIM_OK : status;
@@ -274,47 +282,49 @@ plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, 
 
 /* Replay the rest of the plan with variants of at most `limit` bytes of workspace.
  *   own_order  in  1: the plan's order, with its recomputations; 0: program order */
-static plim_status continue_within(trials *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
+static plim_status continue_within(trials *trial_set, const plim_plan *plan, const plim_profile *profile, int64_t limit,
                                    int own_order) {
   plim_limited_plan limited;
-  plim_status status = plim_limit_workspace(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &limited);
-  s->schedule = &limited.plan;
-  s->again = limited.again;
-  if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), HELD);
-  release_forecasts(s);
+  plim_status status = plim_limit_workspace(trial_set->ctx, trial_set->graph, plan, profile, trial_set->from, limit,
+                                            own_order, &limited);
+  trial_set->schedule = &limited.plan;
+  trial_set->again = limited.again;
+  if (status == PLIM_OK) status = try_switches(trial_set, plim_policy_at(0), HELD);
+  release_forecasts(trial_set);
   plim_limited_plan_release(&limited);
-  s->schedule = NULL;
-  s->again = NULL;
+  trial_set->schedule = NULL;
+  trial_set->again = NULL;
   return status;
 }
 
 plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                 const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
-  trials s = {.ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
+  trials trial_set = {
+      .ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
   int64_t limit = change->arena_bytes;
   plim_status status = PLIM_OK;
-  for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !s.plan; i++, limit /= 4) {
+  for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !trial_set.plan; i++, limit /= 4) {
     for (int own_order = 1; own_order >= 0 && status == PLIM_OK; own_order--) {
-      status = continue_within(&s, plan, change->profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
+      status = continue_within(&trial_set, plan, change->profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
     }
     if (!change->profile) break;
   }
-  return finish(&s, status, counts, out);
+  return finish(&trial_set, status, counts, out);
 }
 
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
   const int32_t from = change->from;
-  trials s = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
-  s.area_bytes = from > 0 ? change->area_bytes : 0;
+  trials trial_set = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
+  trial_set.area_bytes = from > 0 ? change->area_bytes : 0;
   plim_limited_plan limited;
   plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, change->arena_bytes, 0, &limited);
-  s.schedule = &limited.plan;
-  s.again = limited.again;
-  if (status == PLIM_OK) status = try_policy(&s, change->policy);
-  release_forecasts(&s);
+  trial_set.schedule = &limited.plan;
+  trial_set.again = limited.again;
+  if (status == PLIM_OK) status = try_policy(&trial_set, change->policy);
+  release_forecasts(&trial_set);
   plim_limited_plan_release(&limited);
-  return finish(&s, status, counts, out);
+  return finish(&trial_set, status, counts, out);
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,

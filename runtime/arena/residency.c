@@ -170,17 +170,17 @@ void plim_residency_use(plim_residency *res, int32_t storage, int32_t command) {
 }
 
 void plim_residency_pass(plim_residency *res) {
-  const plim_forecast *f = res->forecast;
-  const plim_op *op = &res->graph->op[f->schedule->command[res->position].op];
-  int32_t use = f->first_use[res->position];
+  const plim_forecast *forecast = res->forecast;
+  const plim_op *op = &res->graph->op[forecast->schedule->command[res->position].op];
+  int32_t use = forecast->first_use[res->position];
   for (int32_t k = 0; k < op->n_reads; k++) {
     int32_t s = op->reads[k];
-    res->holder[s].next_read = f->next_read[use + k];
+    res->holder[s].next_read = forecast->next_read[use + k];
     if (plim_missing_has(&res->missing, s)) plim_residency_note_uncertain(res, s); /* it was overwritten in place */
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
-    res->holder[op->writes[k]].next_read = f->next_read[use + op->n_reads + k];
-    res->holder[op->writes[k]].last_read = f->last_read[use + op->n_reads + k];
+    res->holder[op->writes[k]].next_read = forecast->next_read[use + op->n_reads + k];
+    res->holder[op->writes[k]].last_read = forecast->last_read[use + op->n_reads + k];
   }
   res->position++;
 }

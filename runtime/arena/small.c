@@ -11,18 +11,18 @@
 
 enum { SHARE = 1024 };
 
-static int64_t rounded_bytes(const plim_forecast *f, int32_t storage) {
-  return plim_align_up(f->graph->storage[storage].bytes, PLIM_ALIGN);
+static int64_t rounded_bytes(const plim_forecast *forecast, int32_t storage) {
+  return plim_align_up(forecast->graph->storage[storage].bytes, PLIM_ALIGN);
 }
 
 /* The size of the largest small storage; 0: none is small. bytes [n_storages] is scratch. */
-static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
+static int64_t find_limit(const plim_forecast *forecast, int64_t *bytes) {
   int32_t n = 0;
   int64_t limit = 0;
   double total = 0, below = 0;
-  for (int32_t s = 0; s < f->graph->n_storages; s++) {
-    if (f->graph->storage[s].producer < 0) continue;
-    bytes[n] = rounded_bytes(f, s);
+  for (int32_t s = 0; s < forecast->graph->n_storages; s++) {
+    if (forecast->graph->storage[s].producer < 0) continue;
+    bytes[n] = rounded_bytes(forecast, s);
     total += (double)bytes[n++];
   }
   plim_integers_sort(bytes, n);
@@ -35,15 +35,15 @@ static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
 }
 
 /* The peak of the bytes of small storages when nothing is evicted. change [n_commands + 1] is scratch, zeros. */
-static int64_t find_peak(const plim_forecast *f, int64_t *change) {
-  int32_t n = f->schedule->n_commands;
+static int64_t find_peak(const plim_forecast *forecast, int64_t *change) {
+  int32_t n = forecast->schedule->n_commands;
   int64_t bytes_now = 0, most = 0;
   for (int32_t j = 0; j < n; j++) {
-    const plim_op *op = &f->graph->op[f->schedule->command[j].op];
+    const plim_op *op = &forecast->graph->op[forecast->schedule->command[j].op];
     for (int32_t k = 0; k < op->n_writes; k++) {
-      int32_t last = f->last_read[f->first_use[j] + op->n_reads + k]; /* n: an output */
-      int64_t bytes = rounded_bytes(f, op->writes[k]);
-      if (bytes > f->small_bytes) continue;
+      int32_t last = forecast->last_read[forecast->first_use[j] + op->n_reads + k]; /* n: an output */
+      int64_t bytes = rounded_bytes(forecast, op->writes[k]);
+      if (bytes > forecast->small_bytes) continue;
       change[j] += bytes;
       if (last < n) change[(last > j ? last : j) + 1] -= bytes;
     }
@@ -55,16 +55,16 @@ static int64_t find_peak(const plim_forecast *f, int64_t *change) {
   return most;
 }
 
-plim_status plim_forecast_find_small(plim_forecast *f) {
-  int64_t n_storages = f->graph->n_storages, n_commands = f->schedule->n_commands;
+plim_status plim_forecast_find_small(plim_forecast *forecast) {
+  int64_t n_storages = forecast->graph->n_storages, n_commands = forecast->schedule->n_commands;
   int64_t *bytes = NULL, *change = NULL;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(f->ctx, n_storages, sizeof *bytes, &bytes));
-  PLIM_CHECK(plim_allocate(f->ctx, n_commands + 1, sizeof *change, &change));
-  f->small_bytes = find_limit(f, bytes);
-  f->small_peak_bytes = find_peak(f, change);
+  PLIM_CHECK(plim_allocate(forecast->ctx, n_storages, sizeof *bytes, &bytes));
+  PLIM_CHECK(plim_allocate(forecast->ctx, n_commands + 1, sizeof *change, &change));
+  forecast->small_bytes = find_limit(forecast, bytes);
+  forecast->small_peak_bytes = find_peak(forecast, change);
 done:
-  plim_release(f->ctx, bytes, n_storages, sizeof *bytes);
-  plim_release(f->ctx, change, n_commands + 1, sizeof *change);
+  plim_release(forecast->ctx, bytes, n_storages, sizeof *bytes);
+  plim_release(forecast->ctx, change, n_commands + 1, sizeof *change);
   return status;
 }

@@ -23,22 +23,22 @@ void plim_walks_release(plim_walks *walks) {
   }
 }
 
-static int64_t walk(plim_walks *w, int32_t storage, plim_walk_direction direction, int64_t most) {
+static int64_t walk(plim_walks *walks, int32_t storage, plim_walk_direction direction, int64_t most) {
   int64_t sum_ns = 0;
   int32_t depth = 1, n;
   const int32_t *list;
-  w->mark[storage] = ++w->stamp;
-  w->stack[0] = storage;
+  walks->mark[storage] = ++walks->stamp;
+  walks->stack[0] = storage;
   while (depth > 0 && sum_ns <= most) {
-    int32_t from = w->stack[--depth];
-    for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, direction, i, &list)) >= 0; i++) {
+    int32_t from = walks->stack[--depth];
+    for (int32_t i = 0; (n = walks->owner.neighbours(walks->owner.user, from, direction, i, &list)) >= 0; i++) {
       for (int32_t k = 0; k < n; k++) {
-        if (w->mark[list[k]] == w->stamp) continue;
-        w->mark[list[k]] = w->stamp;
-        int64_t ns = w->owner.missing_ns(w->owner.user, list[k]);
+        if (walks->mark[list[k]] == walks->stamp) continue;
+        walks->mark[list[k]] = walks->stamp;
+        int64_t ns = walks->owner.missing_ns(walks->owner.user, list[k]);
         if (ns < 0) continue;
         sum_ns += ns;
-        w->stack[depth++] = list[k];
+        walks->stack[depth++] = list[k];
       }
     }
   }
@@ -46,59 +46,59 @@ static int64_t walk(plim_walks *w, int32_t storage, plim_walk_direction directio
 }
 
 /* A walk continues up to a sum of 2 x most, so that it is not repeated for every larger `most`. */
-int64_t plim_walks_sum(plim_walks *w, int32_t storage, plim_walk_direction direction, int64_t most) {
-  plim_walk_sum *known = &w->sum[direction][storage];
+int64_t plim_walks_sum(plim_walks *walks, int32_t storage, plim_walk_direction direction, int64_t most) {
+  plim_walk_sum *known = &walks->sum[direction][storage];
 #ifdef PLIM_SANITIZED
-  int64_t sum_ns = walk(w, storage, direction, PLIM_TIME_INFINITE);
+  int64_t sum_ns = walk(walks, storage, direction, PLIM_TIME_INFINITE);
   assert(known->exact ? known->sum_ns == sum_ns : known->sum_ns <= sum_ns);
 #endif
   if (known->exact || known->sum_ns > most) return known->sum_ns;
   int64_t end = most < INT64_MAX / 2 ? 2 * most : INT64_MAX;
-  known->sum_ns = walk(w, storage, direction, end);
-  known->exact = w->keep_exact && known->sum_ns <= end;
+  known->sum_ns = walk(walks, storage, direction, end);
+  known->exact = walks->keep_exact && known->sum_ns <= end;
   return known->sum_ns;
 }
 
-int64_t plim_walks_least(const plim_walks *w, int32_t storage, plim_walk_direction direction) {
-  return w->sum[direction][storage].sum_ns;
+int64_t plim_walks_least(const plim_walks *walks, int32_t storage, plim_walk_direction direction) {
+  return walks->sum[direction][storage].sum_ns;
 }
 
-int plim_walks_any_missing(const plim_walks *w, int32_t storage, plim_walk_direction direction) {
+int plim_walks_any_missing(const plim_walks *walks, int32_t storage, plim_walk_direction direction) {
   const int32_t *list;
   int32_t n;
-  for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, storage, direction, i, &list)) >= 0; i++) {
+  for (int32_t i = 0; (n = walks->owner.neighbours(walks->owner.user, storage, direction, i, &list)) >= 0; i++) {
     for (int32_t k = 0; k < n; k++) {
-      if (w->owner.missing_ns(w->owner.user, list[k]) >= 0) return 1;
+      if (walks->owner.missing_ns(walks->owner.user, list[k]) >= 0) return 1;
     }
   }
   return 0;
 }
 
-void plim_walks_lower(plim_walks *w, int32_t n_storages, const int32_t *storage, plim_walk_direction direction,
+void plim_walks_lower(plim_walks *walks, int32_t n_storages, const int32_t *storage, plim_walk_direction direction,
                       int64_t lost_ns, int exact) {
   const plim_walk_direction back = direction == PLIM_WALK_TO_INPUTS ? PLIM_WALK_TO_READERS : PLIM_WALK_TO_INPUTS;
   int32_t depth = 0, n;
   const int32_t *list;
-  w->stamp++;
+  walks->stamp++;
   for (; depth < n_storages; depth++) {
-    w->stack[depth] = storage[depth];
-    w->mark[storage[depth]] = w->stamp;
+    walks->stack[depth] = storage[depth];
+    walks->mark[storage[depth]] = walks->stamp;
   }
   while (depth > 0) {
-    int32_t from = w->stack[--depth];
-    for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, back, i, &list)) >= 0; i++) {
+    int32_t from = walks->stack[--depth];
+    for (int32_t i = 0; (n = walks->owner.neighbours(walks->owner.user, from, back, i, &list)) >= 0; i++) {
       for (int32_t k = 0; k < n; k++) {
-        plim_walk_sum *known = &w->sum[direction][list[k]];
-        if (w->mark[list[k]] == w->stamp) continue;
-        w->mark[list[k]] = w->stamp;
+        plim_walk_sum *known = &walks->sum[direction][list[k]];
+        if (walks->mark[list[k]] == walks->stamp) continue;
+        walks->mark[list[k]] = walks->stamp;
         known->exact = known->exact && exact;
         known->sum_ns = known->sum_ns > lost_ns ? known->sum_ns - lost_ns : 0;
-        if (w->owner.missing_ns(w->owner.user, list[k]) >= 0) w->stack[depth++] = list[k];
+        if (walks->owner.missing_ns(walks->owner.user, list[k]) >= 0) walks->stack[depth++] = list[k];
       }
     }
   }
 }
 
-void plim_walks_forget(plim_walks *w, int32_t storage, plim_walk_direction direction) {
-  w->sum[direction][storage] = (plim_walk_sum){0, 0};
+void plim_walks_forget(plim_walks *walks, int32_t storage, plim_walk_direction direction) {
+  walks->sum[direction][storage] = (plim_walk_sum){0, 0};
 }

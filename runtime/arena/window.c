@@ -22,9 +22,9 @@ int plim_wide_compare(plim_wide a, plim_wide b) {
   return (a.low > b.low) - (a.low < b.low);
 }
 
-static double cost_a_byte(const plim_window *w) {
-  double cost = ldexp((double)w->cost.high, 64) + (double)w->cost.low;
-  return w->evicted_bytes > 0 ? cost / (double)w->evicted_bytes : 0;
+static double cost_a_byte(const plim_window *window) {
+  double cost = ldexp((double)window->cost.high, 64) + (double)window->cost.low;
+  return window->evicted_bytes > 0 ? cost / (double)window->evicted_bytes : 0;
 }
 
 static int better(const plim_window *a, const plim_window *b, int per_byte) {
@@ -48,36 +48,36 @@ static int32_t keep_best(const plim_window *window, int per_byte, int32_t count,
   return last + 1;
 }
 
-static void grow(plim_window *w, const plim_window_row *row) {
-  w->end++;
-  w->bytes += row->bytes;
+static void grow(plim_window *window, const plim_window_row *row) {
+  window->end++;
+  window->bytes += row->bytes;
   if (row->state != PLIM_ROW_HELD) return;
-  w->evicted_bytes += row->bytes;
-  w->cost = wide_add(w->cost, row->cost);
+  window->evicted_bytes += row->bytes;
+  window->cost = wide_add(window->cost, row->cost);
 }
 
-static void shrink(plim_window *w, const plim_window_row *row) {
-  w->begin++;
-  w->bytes -= row->bytes;
+static void shrink(plim_window *window, const plim_window_row *row) {
+  window->begin++;
+  window->bytes -= row->bytes;
   if (row->state != PLIM_ROW_HELD) return;
-  w->evicted_bytes -= row->bytes;
-  w->cost = wide_subtract(w->cost, row->cost);
+  window->evicted_bytes -= row->bytes;
+  window->cost = wide_subtract(window->cost, row->cost);
 }
 
 int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int per_byte, int32_t capacity,
                          plim_window *out) {
-  plim_window w = {0, 0, 0, 0, {0, 0}};
+  plim_window window = {0, 0, 0, 0, {0, 0}};
   int32_t count = 0;
-  while (w.end < n) {
-    if (row[w.end].state == PLIM_ROW_BREAKER) {
-      w = (plim_window){w.end + 1, w.end + 1, 0, 0, {0, 0}};
+  while (window.end < n) {
+    if (row[window.end].state == PLIM_ROW_BREAKER) {
+      window = (plim_window){window.end + 1, window.end + 1, 0, 0, {0, 0}};
       continue;
     }
-    grow(&w, &row[w.end]);
-    if (w.bytes < need) continue;
-    while (w.bytes - row[w.begin].bytes >= need) shrink(&w, &row[w.begin]);
-    count = keep_best(&w, per_byte, count, capacity, out);
-    shrink(&w, &row[w.begin]);
+    grow(&window, &row[window.end]);
+    if (window.bytes < need) continue;
+    while (window.bytes - row[window.begin].bytes >= need) shrink(&window, &row[window.begin]);
+    count = keep_best(&window, per_byte, count, capacity, out);
+    shrink(&window, &row[window.begin]);
   }
   return count;
 }
