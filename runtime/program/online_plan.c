@@ -34,11 +34,12 @@ static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int
   return best ? best : &p->variant[p->first[op]];
 }
 
-static plim_status profile_within(const decision *d, const plim_profile *from, int64_t limit, plim_profile **out) {
-  const plim_plan_options *planning = &d->options->planning;
+static plim_status profile_within(const decision *deciding, const plim_profile *from, int64_t limit,
+                                  plim_profile **out) {
+  const plim_plan_options *planning = &deciding->options->planning;
   const char *const *numerics_key = planning->numerics == PLIM_NUMERICS_GIVEN ? planning->numerics_key : NULL;
-  const plim_graph *graph = d->graph;
-  plim_context *ctx = d->ctx;
+  const plim_graph *graph = deciding->graph;
+  plim_context *ctx = deciding->ctx;
   int64_t n = graph->n_ops;
   int32_t *first = NULL;
   plim_variant *variant = NULL;
@@ -57,75 +58,76 @@ done:
 }
 
 /* Make a plan of program order under a profile, without addresses. */
-static plim_status program_order(const decision *d, const plim_profile *profile, plim_plan **out) {
-  plim_plan_options wanted = d->options->planning;
+static plim_status program_order(const decision *deciding, const plim_profile *profile, plim_plan **out) {
+  plim_plan_options wanted = deciding->options->planning;
   wanted.paging = NULL; /* a policy decides in one arena */
   wanted.planner = "keep-all";
   wanted.budget_bytes = PLIM_BYTES_UNLIMITED;
   wanted.unpacked = 1;
   wanted.order = PLIM_ORDER_FIXED;
   wanted.front_folder = NULL;
-  return plim_plan_make(d->ctx, d->graph, profile, &wanted, out);
+  return plim_plan_make(deciding->ctx, deciding->graph, profile, &wanted, out);
 }
 
 /* Make a plan of program order whose overhead is relative to the fastest variants of all limits. */
-static plim_status compared_order(const decision *d, const plim_profile *profile, plim_plan **out) {
+static plim_status compared_order(const decision *deciding, const plim_profile *profile, plim_plan **out) {
   plim_plan *order = NULL;
-  PLIM_TRY(program_order(d, profile, &order));
+  PLIM_TRY(program_order(deciding, profile, &order));
   plim_plan draft = *order;
   /* Keep-all prefers the least workspace among nearly equal times, so it may be a little slower than this order. */
-  draft.keep_all_ns = draft.bound_ns = d->keep_all_ns < order->time_ns ? d->keep_all_ns : order->time_ns;
+  draft.keep_all_ns = draft.bound_ns = deciding->keep_all_ns < order->time_ns ? deciding->keep_all_ns : order->time_ns;
   draft.proved = 0;
-  plim_status status = plim_plan_from_parts(d->graph, &draft, out);
+  plim_status status = plim_plan_from_parts(deciding->graph, &draft, out);
   plim_plan_free(order);
   return status;
 }
 
 /* Simulate the policy on an order. Keep its plan when it is faster than the best so far. */
-static plim_status try_order(decision *d, const plim_plan *order) {
-  const plim_online_plan_options *o = d->options;
-  double limit = o->thrash * (double)d->keep_all_ns;
+static plim_status try_order(decision *deciding, const plim_plan *order) {
+  const plim_online_plan_options *o = deciding->options;
+  double limit = o->thrash * (double)deciding->keep_all_ns;
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_arena_online(
-      d->ctx, d->graph, order, o->policy,
+      deciding->ctx, deciding->graph, order, o->policy,
       (plim_replay_limits){o->planning.budget_bytes, limit < 9e18 ? (int64_t)limit : PLIM_TIME_UNLIMITED}, &counts,
       &plan));
-  if (d->best && d->best->time_ns <= plan->time_ns) {
+  if (deciding->best && deciding->best->time_ns <= plan->time_ns) {
     plim_plan_free(plan);
     return PLIM_OK;
   }
-  plim_plan_free(d->best);
-  d->best = plan;
-  d->counts = counts;
+  plim_plan_free(deciding->best);
+  deciding->best = plan;
+  deciding->counts = counts;
   return PLIM_OK;
 }
 
-static plim_status try_profile(decision *d, const plim_profile *profile) {
+static plim_status try_profile(decision *deciding, const plim_profile *profile) {
   plim_plan *order = NULL;
-  PLIM_TRY(compared_order(d, profile, &order));
-  plim_status status = d->best && order->time_ns >= d->best->time_ns ? PLIM_OK : try_order(d, order);
+  PLIM_TRY(compared_order(deciding, profile, &order));
+  plim_status status =
+      deciding->best && order->time_ns >= deciding->best->time_ns ? PLIM_OK : try_order(deciding, order);
   plim_plan_free(order);
   return status;
 }
 
 /* Try all limits on workspace. PLIM_ENOFIT when no limit yields a plan; the sentence is that of the last limit. */
-static plim_status try_limits(decision *d, const plim_profile *all) {
-  int64_t limit = d->options->planning.budget_bytes;
+static plim_status try_limits(decision *deciding, const plim_profile *all) {
+  int64_t limit = deciding->options->planning.budget_bytes;
   for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
     plim_profile *profile = NULL;
-    PLIM_TRY(profile_within(d, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
-    plim_status status = try_profile(d, profile);
+    PLIM_TRY(profile_within(deciding, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
+    plim_status status = try_profile(deciding, profile);
     plim_profile_free(profile);
     if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   }
-  return d->best ? PLIM_OK : PLIM_ENOFIT;
+  return deciding->best ? PLIM_OK : PLIM_ENOFIT;
 }
 
-static plim_status find_keep_all_ns(decision *d, const plim_profile *profile) {
+static plim_status find_keep_all_ns(decision *deciding, const plim_profile *profile) {
   plim_plan *order = NULL;
-  PLIM_TRY(program_order(d, profile, &order));
-  d->keep_all_ns = order->keep_all_ns;
+  PLIM_TRY(program_order(deciding, profile, &order));
+  deciding->keep_all_ns = order->keep_all_ns;
   plim_plan_free(order);
   return PLIM_OK;
 }
@@ -140,20 +142,20 @@ plim_online_plan_options plim_online_plan_options_default(void) {
 plim_status plim_online_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                   const plim_online_plan_options *options, plim_replay_counts *counts,
                                   plim_plan **out) {
-  decision d = {.ctx = ctx, .graph = graph, .options = options};
+  decision deciding = {.ctx = ctx, .graph = graph, .options = options};
   PLIM_TRY(plim_check_options(ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
   if (options->planning.budget_bytes == PLIM_BYTES_UNLIMITED) {
     return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
   }
-  PLIM_TRY(find_keep_all_ns(&d, profile));
+  PLIM_TRY(find_keep_all_ns(&deciding, profile));
   int choice = options->planning.numerics == PLIM_NUMERICS_AUTO || options->planning.numerics == PLIM_NUMERICS_GIVEN;
-  plim_status status = choice ? try_limits(&d, profile) : try_profile(&d, profile);
+  plim_status status = choice ? try_limits(&deciding, profile) : try_profile(&deciding, profile);
   if (status != PLIM_OK) {
-    plim_plan_free(d.best);
+    plim_plan_free(deciding.best);
     return status;
   }
-  if (counts) *counts = d.counts;
-  *out = d.best;
+  if (counts) *counts = deciding.counts;
+  *out = deciding.best;
   return PLIM_OK;
 }
 

@@ -6,13 +6,14 @@
 #include "runtime/graph/check/check.h"
 #include "runtime/program/program_internal.h"
 
-static plim_status profile_graph(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
+static plim_status profile_graph(plim_device *device, const plim_profiler_options *profiler, plim_program *program,
                                  plim_plan_index plan_index) {
-  if (!profiler) return plim_profile_roofline(device, p->graph[plan_index], &p->profile[plan_index]);
-  plim_status status = plim_profile_measure(device, p->graph[plan_index], profiler, &p->profile[plan_index]);
+  if (!profiler) return plim_profile_roofline(device, program->graph[plan_index], &program->profile[plan_index]);
+  plim_status status =
+      plim_profile_measure(device, program->graph[plan_index], profiler, &program->profile[plan_index]);
   if (status != PLIM_ENOFIT) return status;
-  return plim_fail(p->ctx, status, "measuring operations: %s; modelled costs (--model-costs) need no room",
-                   plim_context_error(p->ctx));
+  return plim_fail(program->ctx, status, "measuring operations: %s; modelled costs (--model-costs) need no room",
+                   plim_context_error(program->ctx));
 }
 
 /* Refuse a device without tf32: computing in fp32 instead would surprise the user, and be no faster. */
@@ -26,19 +27,20 @@ static plim_status check_precision(const plim_device *device, const plim_graph *
 plim_status plim_program_begin(plim_device *device, const plim_net *net, const plim_profiler_options *profiler,
                                plim_program **out) {
   plim_context *ctx = device->ctx;
-  plim_program *p = NULL;
+  plim_program *program = NULL;
   plim_status status = PLIM_OK;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
-  p->ctx = ctx;
-  PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
-  PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
-  PLIM_CHECK(check_precision(device, p->graph[PLIM_PROGRAM_TRAIN]));
-  p->n_graphs = PLIM_PROGRAM_PLANNED;
-  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_graph(device, profiler, p, (plim_plan_index)i));
-  *out = p;
-  p = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *program, &program));
+  program->ctx = ctx;
+  PLIM_CHECK(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_CHECK(plim_net_eval_graph(net, &program->graph[PLIM_PROGRAM_EVAL]));
+  PLIM_CHECK(check_precision(device, program->graph[PLIM_PROGRAM_TRAIN]));
+  program->n_graphs = PLIM_PROGRAM_PLANNED;
+  for (int32_t i = 0; i < program->n_graphs; i++)
+    PLIM_CHECK(profile_graph(device, profiler, program, (plim_plan_index)i));
+  *out = program;
+  program = NULL;
 done:
-  plim_program_free(p);
+  plim_program_free(program);
   return status;
 }
 
@@ -82,26 +84,26 @@ int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim
   return 1;
 }
 
-static plim_status plan_graph(const plim_program *p, plim_plan_index plan_index, const plim_plan_options *options,
+static plim_status plan_graph(const plim_program *program, plim_plan_index plan_index, const plim_plan_options *options,
                               plim_plan **out) {
-  return plim_plan_make(p->ctx, p->graph[plan_index], p->profile[plan_index], options, out);
+  return plim_plan_make(program->ctx, program->graph[plan_index], program->profile[plan_index], options, out);
 }
 
 /* Check both plans together, then install them. The last batch's plan was checked with the former plans, so it is
  * dropped. Frees `train` and `eval` on failure. */
-static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
-  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
+static plim_status install(plim_program *program, plim_plan *train, plim_plan *eval) {
+  const plim_graph *const graph[] = {program->graph[PLIM_PROGRAM_TRAIN], program->graph[PLIM_PROGRAM_EVAL]};
   const plim_plan *const plan[] = {train, eval};
-  plim_status status = plim_program_check(p->ctx, PLIM_PROGRAM_PLANNED, graph, plan);
+  plim_status status = plim_program_check(program->ctx, PLIM_PROGRAM_PLANNED, graph, plan);
   if (status != PLIM_OK) {
     plim_plan_free(train);
     plim_plan_free(eval);
     return status;
   }
-  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(p->plan[i]);
-  p->plan[PLIM_PROGRAM_TRAIN] = train;
-  p->plan[PLIM_PROGRAM_EVAL] = eval;
-  p->plan[PLIM_PROGRAM_LAST] = NULL;
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(program->plan[i]);
+  program->plan[PLIM_PROGRAM_TRAIN] = train;
+  program->plan[PLIM_PROGRAM_EVAL] = eval;
+  program->plan[PLIM_PROGRAM_LAST] = NULL;
   return PLIM_OK;
 }
 
@@ -116,44 +118,44 @@ plim_status plim_program_add_last(plim_program *program, plim_device *device, co
 }
 
 /* Check the last batch's plan with that of the training step, then install it. Frees `last` on failure. */
-static plim_status install_last(plim_program *p, plim_plan *last) {
-  const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_LAST]};
-  const plim_plan *const plan[] = {p->plan[PLIM_PROGRAM_TRAIN], last};
-  plim_status status = plim_program_check(p->ctx, 2, graph, plan);
+static plim_status install_last(plim_program *program, plim_plan *last) {
+  const plim_graph *const graph[] = {program->graph[PLIM_PROGRAM_TRAIN], program->graph[PLIM_PROGRAM_LAST]};
+  const plim_plan *const plan[] = {program->plan[PLIM_PROGRAM_TRAIN], last};
+  plim_status status = plim_program_check(program->ctx, 2, graph, plan);
   if (status != PLIM_OK) {
     plim_plan_free(last);
     return status;
   }
-  plim_plan_free(p->plan[PLIM_PROGRAM_LAST]);
-  p->plan[PLIM_PROGRAM_LAST] = last;
+  plim_plan_free(program->plan[PLIM_PROGRAM_LAST]);
+  program->plan[PLIM_PROGRAM_LAST] = last;
   return PLIM_OK;
 }
 
-static plim_status decide_within(const plim_program *p, const plim_online_plan_options *options, int64_t budget_bytes,
-                                 plim_replay_counts *counts, plim_plan **out) {
+static plim_status decide_within(const plim_program *program, const plim_online_plan_options *options,
+                                 int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
   plim_online_plan_options wanted = *options;
   wanted.planning.budget_bytes = budget_bytes;
-  return plim_online_plan_make(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted, counts,
-                               out);
+  return plim_online_plan_make(program->ctx, program->graph[PLIM_PROGRAM_LAST], program->profile[PLIM_PROGRAM_LAST],
+                               &wanted, counts, out);
 }
 
 /* Find the bytes for the last batch when the arena of the other plans is too small: the budget, or, without a budget,
  * the bytes in which the policy finds a plan. */
-static plim_status more_for_last(const plim_program *p, const plim_online_plan_options *options, int64_t arena_bytes,
-                                 int64_t *out) {
+static plim_status more_for_last(const plim_program *program, const plim_online_plan_options *options,
+                                 int64_t arena_bytes, int64_t *out) {
   plim_online_plan_options wanted = *options;
   *out = options->planning.budget_bytes;
   if (*out < INT64_MAX) return PLIM_OK;
   wanted.planning.budget_bytes = arena_bytes;
-  return plim_online_plan_smallest(p->ctx, p->graph[PLIM_PROGRAM_LAST], p->profile[PLIM_PROGRAM_LAST], &wanted,
-                                   2 * arena_bytes, out);
+  return plim_online_plan_smallest(program->ctx, program->graph[PLIM_PROGRAM_LAST], program->profile[PLIM_PROGRAM_LAST],
+                                   &wanted, 2 * arena_bytes, out);
 }
 
 /* Refuse a plan with homes in a page space: a policy decides in one arena. */
-static plim_status check_no_homes(const plim_program *p) {
-  const plim_plan *train = p->plan[PLIM_PROGRAM_TRAIN];
-  if (!plim_program_has_homes(p->graph[PLIM_PROGRAM_TRAIN], train)) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EUSAGE,
+static plim_status check_no_homes(const plim_program *program) {
+  const plim_plan *train = program->plan[PLIM_PROGRAM_TRAIN];
+  if (!plim_program_has_homes(program->graph[PLIM_PROGRAM_TRAIN], train)) return PLIM_OK;
+  return plim_fail(program->ctx, PLIM_EUSAGE,
                    "the last batch cannot be decided online: what persists is partly at home in %s, and a policy knows "
                    "one arena; give it more bytes, or leave out the last batch",
                    train->page[0].name);
@@ -239,19 +241,20 @@ plim_status plim_program_plan(plim_program *program, const plim_plan_options *op
 }
 
 /* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
-static plim_status check_plan_origin(const plim_program *p, const plim_plan *plan) {
-  const plim_graph *graph = p->graph[PLIM_PROGRAM_TRAIN];
-  const plim_machine *here = &p->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->numerics.machine;
+static plim_status check_plan_origin(const plim_program *program, const plim_plan *plan) {
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_machine *here = &program->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->numerics.machine;
   if (strcmp(plan->fingerprint, graph->fingerprint) != 0) {
-    return plim_fail(p->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is %s, batch %d: graph %.12s",
+    return plim_fail(program->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is %s, batch %d: graph %.12s",
                      plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
   }
   if (here->threads != there->threads) {
-    return plim_fail(p->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads, here->threads);
+    return plim_fail(program->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads,
+                     here->threads);
   }
-  PLIM_TRY(plim_plan_check(p->ctx, graph, plan));
+  PLIM_TRY(plim_plan_check(program->ctx, graph, plan));
   if (plim_machine_differs(there, here, PLIM_MACHINE_BITS, NULL)) {
-    return plim_fail(p->ctx, PLIM_EUSAGE,
+    return plim_fail(program->ctx, PLIM_EUSAGE,
                      "the plan's numerics are those of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
                      there->isa, there->library, there->build, here->device, here->isa, here->library, here->build);
   }

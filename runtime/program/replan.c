@@ -8,16 +8,16 @@ plim_replan_options plim_replan_options_default(void) {
 }
 
 /* Plan the training step, or that of the last batch, with the numerics keys of `as`. */
-static plim_status plan_training(const plim_program *p, int32_t plan_index, const plim_plan *as,
+static plim_status plan_training(const plim_program *program, int32_t plan_index, const plim_plan *as,
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
-  const plim_graph *graph = p->graph[plan_index];
+  const plim_graph *graph = program->graph[plan_index];
   const char **numerics_key = NULL;
   plim_paging paging;
   plim_online_plan_options wanted = plim_online_plan_options_default();
   if (options->policy) wanted.policy = options->policy;
   wanted.planning = options->planning;
   wanted.thrash = options->thrash;
-  PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *numerics_key, &numerics_key));
+  PLIM_TRY(plim_allocate(program->ctx, graph->n_ops, sizeof *numerics_key, &numerics_key));
   plim_plan_numerics_keys(as, numerics_key);
   wanted.planning.budget_bytes = budget_bytes;
   wanted.planning.numerics = PLIM_NUMERICS_GIVEN;
@@ -30,18 +30,19 @@ static plim_status plan_training(const plim_program *p, int32_t plan_index, cons
     wanted.planning.paging = &paging;
   }
   int online = options->policy || plan_index == PLIM_PROGRAM_LAST;
-  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[plan_index], &wanted, NULL, out)
-                              : plim_plan_make(p->ctx, graph, p->profile[plan_index], &wanted.planning, out);
-  plim_release(p->ctx, numerics_key, graph->n_ops, sizeof *numerics_key);
+  plim_status status =
+      online ? plim_online_plan_make(program->ctx, graph, program->profile[plan_index], &wanted, NULL, out)
+             : plim_plan_make(program->ctx, graph, program->profile[plan_index], &wanted.planning, out);
+  plim_release(program->ctx, numerics_key, graph->n_ops, sizeof *numerics_key);
   return status;
 }
 
 /* Plan the evaluation step with the homes of the training step's new plan. */
-static plim_status plan_evaluation(const plim_program *p, const plim_replan_options *options, int64_t budget_bytes,
-                                   const plim_plan *train, plim_plan **out) {
+static plim_status plan_evaluation(const plim_program *program, const plim_replan_options *options,
+                                   int64_t budget_bytes, const plim_plan *train, plim_plan **out) {
   plim_plan_options wanted = options->planning;
   wanted.budget_bytes = budget_bytes;
-  return plim_program_plan_eval(p, &wanted, train, out);
+  return plim_program_plan_eval(program, &wanted, train, out);
 }
 
 plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,

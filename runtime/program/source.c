@@ -174,20 +174,20 @@ static plim_status decide_by_programs(plim_device *device, plim_program_source *
   plim_layout best_layout = layout[0];
   int64_t best_ns = 0;
   for (int32_t i = 0; i < n; i++) {
-    plim_program *p = NULL;
+    plim_program *program = NULL;
     source->net.layout = layout[i];
-    plim_status status = plim_program_make(device, source, &p);
+    plim_status status = plim_program_make(device, source, &program);
     if (status != PLIM_OK) {
       plim_program_free(best);
       return status;
     }
-    int64_t ns = fastest_ns(p->profile[PLIM_PROGRAM_TRAIN]);
+    int64_t ns = fastest_ns(program->profile[PLIM_PROGRAM_TRAIN]);
     if (best && !is_faster(ns, best_ns)) {
-      plim_program_free(p);
+      plim_program_free(program);
       continue;
     }
     plim_program_free(best);
-    best = p;
+    best = program;
     best_ns = ns;
     best_layout = layout[i];
   }
