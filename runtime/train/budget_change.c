@@ -16,13 +16,13 @@ void plim_trainer_change_budget(plim_trainer *trainer, int64_t bytes) {
 
 /* Make requests of the rows of options.budget_change whose time has come: in the middle of their step, or after it on
  * a device that never calls before_command. */
-static void note_foreseen(plim_trainer *t, int middle) {
-  const plim_trainer_options *o = &t->options;
-  plim_budget_changes *changes = &t->budget_changes;
+static void note_foreseen(plim_trainer *trainer, int middle) {
+  const plim_trainer_options *o = &trainer->options;
+  plim_budget_changes *changes = &trainer->budget_changes;
   while (changes->n_noted < o->n_budget_changes) {
     const plim_budget_change *next = &o->budget_change[changes->n_noted];
-    if (next->step > t->step || (next->step == t->step && !middle)) return;
-    plim_trainer_change_budget(t, next->bytes);
+    if (next->step > trainer->step || (next->step == trainer->step && !middle)) return;
+    plim_trainer_change_budget(trainer, next->bytes);
     changes->n_noted++;
   }
 }
@@ -43,24 +43,25 @@ static void note_switch(plim_budget_changes *changes, int32_t command, int64_t a
   changes->asked.arena_bytes = 0;
 }
 
-int plim_budget_changes_switched(plim_trainer *t) {
-  note_switch(&t->budget_changes, 0, plim_exec_arena_bytes(t->exec));
-  return t->budget_changes.switched.arena_bytes > 0;
+int plim_budget_changes_switched(plim_trainer *trainer) {
+  note_switch(&trainer->budget_changes, 0, plim_exec_arena_bytes(trainer->exec));
+  return trainer->budget_changes.switched.arena_bytes > 0;
 }
 
 /* A step that ends in its middle has updated some weights and not others. So a plan that cannot be made, for whatever
  * reason, leaves the step as it is. */
 static plim_status before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                   plim_plan_switch *plan_switch) {
-  plim_trainer *t = user;
-  plim_budget_changes *changes = &t->budget_changes;
-  if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
+  plim_trainer *trainer = user;
+  plim_budget_changes *changes = &trainer->budget_changes;
+  if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(trainer, command >= plan->n_commands / 2);
   note_switch(changes, command, plan_switch->arena_bytes);
   int64_t wanted = atomic_load(&changes->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < changes->next_try) return PLIM_OK;
-  const plim_arena_change change = {.from = command, .arena_bytes = wanted, .profile = t->program->profile[plan_index]};
+  const plim_arena_change change = {
+      .from = command, .arena_bytes = wanted, .profile = trainer->program->profile[plan_index]};
   plim_status status =
-      plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, &change, NULL, &plan_switch->plan);
+      plim_arena_continue(trainer->ctx, trainer->program->graph[plan_index], plan, &change, NULL, &plan_switch->plan);
   if (status != PLIM_OK) {
     try_later(changes, command);
     return PLIM_OK;
@@ -70,30 +71,30 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
   return PLIM_OK;
 }
 
-void plim_budget_changes_open(plim_trainer *t) {
-  if (t->options.replan) plim_exec_set_before_command(t->exec, before_command, t);
+void plim_budget_changes_open(plim_trainer *trainer) {
+  if (trainer->options.replan) plim_exec_set_before_command(trainer->exec, before_command, trainer);
 }
 
-void plim_budget_changes_close(plim_trainer *t) {
-  plim_budget_changes *changes = &t->budget_changes;
+void plim_budget_changes_close(plim_trainer *trainer) {
+  plim_budget_changes *changes = &trainer->budget_changes;
   for (int32_t i = 0; i < changes->n_own; i++) plim_plan_free(changes->own[i]);
 }
 
 /* ---- between two steps ---- */
 
 /* Does the trainer run or read the plan? */
-static int is_used(const plim_trainer *t, const plim_plan *plan) {
+static int is_used(const plim_trainer *trainer, const plim_plan *plan) {
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
-    if (t->plan[i] == plan) return 1;
+    if (trainer->plan[i] == plan) return 1;
   }
-  return t->retiming.plan == plan;
+  return trainer->retiming.plan == plan;
 }
 
-static void free_unused_plans(plim_trainer *t) {
-  plim_budget_changes *changes = &t->budget_changes;
+static void free_unused_plans(plim_trainer *trainer) {
+  plim_budget_changes *changes = &trainer->budget_changes;
   int32_t n = 0;
   for (int32_t i = 0; i < changes->n_own; i++) {
-    if (is_used(t, changes->own[i])) {
+    if (is_used(trainer, changes->own[i])) {
       changes->own[n++] = changes->own[i];
     } else {
       plim_plan_free(changes->own[i]);
@@ -102,35 +103,35 @@ static void free_unused_plans(plim_trainer *t) {
   changes->n_own = n;
 }
 
-plim_status plim_trainer_install_plans(plim_trainer *t, plim_plan **plan, int *refused) {
-  plim_budget_changes *changes = &t->budget_changes;
+plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, int *refused) {
+  plim_budget_changes *changes = &trainer->budget_changes;
   const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
-  for (int32_t i = 0; i < t->program->n_graphs; i++) {
+  for (int32_t i = 0; i < trainer->program->n_graphs; i++) {
     now[i] = plan[i];
     if (plan[i]) changes->own[changes->n_own++] = plan[i];
   }
-  plim_status status = plim_trainer_replace(t, now);
-  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
-  free_unused_plans(t);
-  *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.refused->n > 0;
-  return *refused ? plim_rehearsal_drop(t->program, t->device, t->options.exec.refused) : status;
+  plim_status status = plim_trainer_replace(trainer, now);
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) trainer->plan[i] = now[i];
+  free_unused_plans(trainer);
+  *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && trainer->options.exec.refused->n > 0;
+  return *refused ? plim_rehearsal_drop(trainer->program, trainer->device, trainer->options.exec.refused) : status;
 }
 
 /* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant
  * less, and the variants of the running plans always remain. */
-static plim_status plan_within(plim_trainer *t, int64_t bytes) {
+static plim_status plan_within(plim_trainer *trainer, int64_t bytes) {
   int refused = 1;
   while (refused) {
     plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
-    PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
-    PLIM_TRY(plim_trainer_install_plans(t, plan, &refused));
+    PLIM_TRY(plim_program_replan(trainer->program, trainer->plan, trainer->options.replan, bytes, plan));
+    PLIM_TRY(plim_trainer_install_plans(trainer, plan, &refused));
   }
   return PLIM_OK;
 }
 
 /* Return to the plans and the arena before the request: a plan switch may have made the arena too small for them. */
-static plim_status restore_plans(plim_trainer *t) {
-  return plim_trainer_replace(t, t->plan);
+static plim_status restore_plans(plim_trainer *trainer) {
+  return plim_trainer_replace(trainer, trainer->plan);
 }
 
 static void forget_step(plim_budget_changes *changes) {
@@ -138,38 +139,39 @@ static void forget_step(plim_budget_changes *changes) {
   changes->tries = changes->next_try = 0;
 }
 
-plim_status plim_budget_changes_serve(plim_trainer *t) {
-  plim_budget_changes *changes = &t->budget_changes;
-  note_foreseen(t, 0);
+plim_status plim_budget_changes_serve(plim_trainer *trainer) {
+  plim_budget_changes *changes = &trainer->budget_changes;
+  note_foreseen(trainer, 0);
   int64_t wanted = atomic_exchange(&changes->wanted, 0), begin_ns = plim_now_ns(),
-          first = plim_exec_first_bytes(t->exec);
+          first = plim_exec_first_bytes(trainer->exec);
   if (wanted == 0) return PLIM_OK;
-  const int switched = plim_budget_changes_switched(t);
-  plim_budget_report report = {.step = t->step,
+  const int switched = plim_budget_changes_switched(trainer);
+  plim_budget_report report = {.step = trainer->step,
                                .wanted_bytes = wanted,
-                               .arena_before = plim_program_plans_bytes(t->plan),
+                               .arena_before = plim_program_plans_bytes(trainer->plan),
                                .switched_at = switched ? changes->switched.command : PLIM_NONE,
                                .switched_percent = changes->switched.percent};
-  if (!t->options.replan || first == 0) {
-    return plim_fail(t->ctx, PLIM_EUSAGE,
+  if (!trainer->options.replan || first == 0) {
+    return plim_fail(trainer->ctx, PLIM_EUSAGE,
                      "a budget of %lld bytes: this trainer was opened without plans for other budgets",
                      (long long)wanted);
   }
-  report.status = plan_within(t, wanted < first ? wanted : first);
+  report.status = plan_within(trainer, wanted < first ? wanted : first);
   const int refused = report.status == PLIM_ENOFIT || report.status == PLIM_ENOMEM;
   plim_status status = refused ? PLIM_OK : report.status;
-  if (refused && switched) status = restore_plans(t);
+  if (refused && switched) status = restore_plans(trainer);
   if (status != PLIM_OK) {
     int64_t none = 0; /* a caller that goes on has the request served; a later request comes before it */
     (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);
     return status;
   }
-  report.arena_after = plim_exec_arena_bytes(t->exec);
-  report.returned_bytes = plim_exec_returned_bytes(t->exec);
-  report.moved_bytes = plim_exec_moved_bytes(t->exec);
-  report.overhead_percent = plim_plan_overhead_percent(t->plan[PLIM_PROGRAM_TRAIN]);
+  report.arena_after = plim_exec_arena_bytes(trainer->exec);
+  report.returned_bytes = plim_exec_returned_bytes(trainer->exec);
+  report.moved_bytes = plim_exec_moved_bytes(trainer->exec);
+  report.overhead_percent = plim_plan_overhead_percent(trainer->plan[PLIM_PROGRAM_TRAIN]);
   report.time_ns = plim_now_ns() - begin_ns;
   forget_step(changes);
-  if (t->options.on_budget_change) t->options.on_budget_change(t->options.on_budget_change_user, &report);
+  if (trainer->options.on_budget_change)
+    trainer->options.on_budget_change(trainer->options.on_budget_change_user, &report);
   return PLIM_OK;
 }

@@ -130,12 +130,12 @@ typedef struct summed_file {
   plim_sha256 sha;
 } summed_file;
 
-static plim_status put(summed_file *f, const void *data, int64_t bytes) {
-  plim_sha256_add(&f->sha, data, (size_t)bytes);
-  return plim_file_write(f->file, data, bytes);
+static plim_status put(summed_file *file, const void *data, int64_t bytes) {
+  plim_sha256_add(&file->sha, data, (size_t)bytes);
+  return plim_file_write(file->file, data, bytes);
 }
 
-static plim_status put_values(summed_file *f, const plim_trainer *trainer) {
+static plim_status put_values(summed_file *file, const plim_trainer *trainer) {
   const plim_graph *graph = plim_state_graph(trainer);
   plim_status status = PLIM_OK;
   for (int32_t v = 0; v < graph->n_values && status == PLIM_OK; v++) {
@@ -144,7 +144,7 @@ static plim_status put_values(summed_file *f, const plim_trainer *trainer) {
     if (!plim_state_includes(graph, v)) continue;
     PLIM_TRY(plim_allocate(graph->ctx, bytes, 1, &host));
     status = plim_exec_read(plim_trainer_exec(trainer), PLIM_PROGRAM_TRAIN, v, host, bytes);
-    if (status == PLIM_OK) status = put(f, host, bytes);
+    if (status == PLIM_OK) status = put(file, host, bytes);
     plim_release(graph->ctx, host, bytes, 1);
   }
   return status;
@@ -153,23 +153,23 @@ static plim_status put_values(summed_file *f, const plim_trainer *trainer) {
 plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path) {
   plim_context *ctx = plim_state_graph(trainer)->ctx;
   plim_text header = {.ctx = ctx};
-  summed_file f = {0};
+  summed_file file = {0};
   uint8_t length[4], digest[PLIM_SHA256_BYTES];
   plim_status status = PLIM_OK;
   PLIM_CHECK(add_header(&header, trainer));
   for (int i = 0; i < 4; i++) length[i] = (uint8_t)(header.length >> 8 * i);
-  plim_sha256_begin(&f.sha);
-  PLIM_CHECK(plim_file_begin(ctx, path, &f.file));
-  PLIM_CHECK(put(&f, magic, MAGIC_BYTES));
-  PLIM_CHECK(put(&f, length, sizeof length));
-  PLIM_CHECK(put(&f, header.chars, header.length));
-  PLIM_CHECK(put_values(&f, trainer));
-  plim_sha256_end(&f.sha, digest);
-  PLIM_CHECK(plim_file_write(f.file, digest, sizeof digest));
-  status = plim_file_commit(f.file);
-  f.file = NULL;
+  plim_sha256_begin(&file.sha);
+  PLIM_CHECK(plim_file_begin(ctx, path, &file.file));
+  PLIM_CHECK(put(&file, magic, MAGIC_BYTES));
+  PLIM_CHECK(put(&file, length, sizeof length));
+  PLIM_CHECK(put(&file, header.chars, header.length));
+  PLIM_CHECK(put_values(&file, trainer));
+  plim_sha256_end(&file.sha, digest);
+  PLIM_CHECK(plim_file_write(file.file, digest, sizeof digest));
+  status = plim_file_commit(file.file);
+  file.file = NULL;
 done:
-  plim_file_abandon(f.file);
+  plim_file_abandon(file.file);
   plim_text_free(&header);
   return status;
 }
@@ -186,61 +186,62 @@ typedef struct loaded {
   int64_t step;
 } loaded;
 
-static plim_status wrong(const loaded *l, const char *what) {
-  return plim_fail(l->ctx, PLIM_EDATA, "%s: %s", l->path, what);
+static plim_status wrong(const loaded *file, const char *what) {
+  return plim_fail(file->ctx, PLIM_EDATA, "%s: %s", file->path, what);
 }
 
 /* Check frame and checksum. Afterwards every byte is known to be as it was written. */
-static plim_status check_frame(loaded *l) {
+static plim_status check_frame(loaded *file) {
   uint8_t digest[PLIM_SHA256_BYTES];
   uint32_t length = 0;
   plim_sha256 sha;
-  if (l->bytes < PREFIX_BYTES + PLIM_SHA256_BYTES || memcmp(l->data, magic, MAGIC_BYTES) != 0) {
-    return wrong(l, "not a checkpoint");
+  if (file->bytes < PREFIX_BYTES + PLIM_SHA256_BYTES || memcmp(file->data, magic, MAGIC_BYTES) != 0) {
+    return wrong(file, "not a checkpoint");
   }
-  int64_t body = l->bytes - PLIM_SHA256_BYTES;
+  int64_t body = file->bytes - PLIM_SHA256_BYTES;
   plim_sha256_begin(&sha);
-  plim_sha256_add(&sha, l->data, (size_t)body);
+  plim_sha256_add(&sha, file->data, (size_t)body);
   plim_sha256_end(&sha, digest);
-  if (memcmp(digest, l->data + body, sizeof digest) != 0) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: its %lld bytes do not give its checksum: truncated or damaged", l->path,
-                     (long long)l->bytes);
+  if (memcmp(digest, file->data + body, sizeof digest) != 0) {
+    return plim_fail(file->ctx, PLIM_EDATA, "%s: its %lld bytes do not give its checksum: truncated or damaged",
+                     file->path, (long long)file->bytes);
   }
-  for (int i = 0; i < 4; i++) length |= (uint32_t)(uint8_t)l->data[MAGIC_BYTES + i] << 8 * i;
-  if (length > body - PREFIX_BYTES) return wrong(l, "its header is longer than the file");
-  l->at = PREFIX_BYTES + (int64_t)length;
+  for (int i = 0; i < 4; i++) length |= (uint32_t)(uint8_t)file->data[MAGIC_BYTES + i] << 8 * i;
+  if (length > body - PREFIX_BYTES) return wrong(file, "its header is longer than the file");
+  file->at = PREFIX_BYTES + (int64_t)length;
   return PLIM_OK;
 }
 
 /* Read the header.
  *   model  in  name that the header must state; NULL: any
  * Unknown fields are ignored, as docs/formats.md promises. */
-static plim_status parse_header(loaded *l, const char *model) {
-  PLIM_TRY(plim_json_parse(l->ctx, l->path, 0, l->data + PREFIX_BYTES, l->at - PREFIX_BYTES, &l->header));
-  plim_json_at root = plim_json_root(&l->header);
+static plim_status parse_header(loaded *file, const char *model) {
+  PLIM_TRY(
+      plim_json_parse(file->ctx, file->path, 0, file->data + PREFIX_BYTES, file->at - PREFIX_BYTES, &file->header));
+  plim_json_at root = plim_json_root(&file->header);
   (void)plim_document_read_version(&root, "checkpoint", PLIM_CHECKPOINT_VERSION);
   const char *found = plim_json_text(&root, "model");
-  l->step = plim_json_amount(&root, "step");
-  PLIM_TRY(l->header.status);
-  if (!found[0]) return wrong(l, "its header names no model");
-  if (l->step > most_steps) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", l->path, (long long)l->step,
-                     (long long)most_steps);
+  file->step = plim_json_amount(&root, "step");
+  PLIM_TRY(file->header.status);
+  if (!found[0]) return wrong(file, "its header names no model");
+  if (file->step > most_steps) {
+    return plim_fail(file->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", file->path,
+                     (long long)file->step, (long long)most_steps);
   }
   if (model && strcmp(found, model) != 0) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: holds %s, this is %s", l->path, found, model);
+    return plim_fail(file->ctx, PLIM_EDATA, "%s: holds %s, this is %s", file->path, found, model);
   }
   return PLIM_OK;
 }
 
 /* Files of earlier versions do not say how many. */
-static plim_status check_heads(loaded *l, const plim_graph *graph) {
-  plim_json_at root = plim_json_root(&l->header);
-  if (!plim_json_has(&root, "heads")) return l->header.status;
+static plim_status check_heads(loaded *file, const plim_graph *graph) {
+  plim_json_at root = plim_json_root(&file->header);
+  if (!plim_json_has(&root, "heads")) return file->header.status;
   int64_t heads = plim_json_int(&root, "heads", 1, INT32_MAX);
-  PLIM_TRY(l->header.status);
+  PLIM_TRY(file->header.status);
   if (heads == heads_of(graph)) return PLIM_OK;
-  return plim_fail(l->ctx, PLIM_EDATA, "%s: its attention has %lld heads, this model has %lld", l->path,
+  return plim_fail(file->ctx, PLIM_EDATA, "%s: its attention has %lld heads, this model has %lld", file->path,
                    (long long)heads, (long long)heads_of(graph));
 }
 
@@ -280,15 +281,15 @@ static void describe_value(const plim_value *v, plim_role role, plim_text *text)
   plim_text_add(text, "])");
 }
 
-static plim_status other_value(const loaded *l, const json_t *row, const plim_value *own, plim_role role) {
-  plim_text text = {.ctx = l->ctx};
-  plim_text_format(&text, "%s: holds ", l->path);
+static plim_status other_value(const loaded *file, const json_t *row, const plim_value *own, plim_role role) {
+  plim_text text = {.ctx = file->ctx};
+  plim_text_format(&text, "%s: holds ", file->path);
   describe_row(row, &text);
   plim_text_add(&text, " where this run has ");
   describe_value(own, role, &text);
   plim_status status = text.status;
   if (status == PLIM_OK) {
-    status = plim_fail(l->ctx, PLIM_EDATA,
+    status = plim_fail(file->ctx, PLIM_EDATA,
                        "%s; model, optimizer and the type of its states must be those that were saved", text.chars);
   }
   plim_text_free(&text);
@@ -296,8 +297,8 @@ static plim_status other_value(const loaded *l, const json_t *row, const plim_va
 }
 
 /* Row `row` of the header's values must be exactly value v. */
-static plim_status check_row(const loaded *l, const json_t *row, const plim_graph *graph, int32_t v) {
-  plim_text expected = {.ctx = l->ctx}, found = {.ctx = l->ctx};
+static plim_status check_row(const loaded *file, const json_t *row, const plim_graph *graph, int32_t v) {
+  plim_text expected = {.ctx = file->ctx}, found = {.ctx = file->ctx};
   const plim_value *value = &graph->value[v];
   const plim_role role = graph->storage[value->storage].role;
   add_value(&expected, value, plim_role_name(role));
@@ -305,38 +306,38 @@ static plim_status check_row(const loaded *l, const json_t *row, const plim_grap
   if (!row) plim_text_add(&found, "none");
   plim_status status = expected.status != PLIM_OK ? expected.status : found.status;
   if (status == PLIM_OK && refused) {
-    status = plim_fail(l->ctx, PLIM_ENOMEM, "%s: out of memory while its header was read", l->path);
+    status = plim_fail(file->ctx, PLIM_ENOMEM, "%s: out of memory while its header was read", file->path);
   }
   if (status == PLIM_OK && strcmp(expected.chars, found.chars) != 0) {
-    status = other_value(l, row, value, role);
+    status = other_value(file, row, value, role);
   }
   plim_text_free(&expected);
   plim_text_free(&found);
   return status;
 }
 
-static plim_status check_values(loaded *l, const plim_graph *graph) {
-  plim_json_at root = plim_json_root(&l->header);
+static plim_status check_values(loaded *file, const plim_graph *graph) {
+  plim_json_at root = plim_json_root(&file->header);
   int32_t n_rows = 0, row = 0;
   int64_t bytes = 0;
   plim_json_at rows = plim_json_list(&root, "values", &n_rows);
-  PLIM_TRY(l->header.status);
+  PLIM_TRY(file->header.status);
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_includes(graph, v)) continue;
-    PLIM_TRY(check_row(l, json_array_get(rows.node, (size_t)row++), graph, v));
+    PLIM_TRY(check_row(file, json_array_get(rows.node, (size_t)row++), graph, v));
     bytes += graph->value[v].bytes;
   }
-  if (row != n_rows) return wrong(l, "holds more values than this model has");
-  if (l->at + bytes + PLIM_SHA256_BYTES != l->bytes) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: has %lld bytes of values, expected %lld", l->path,
-                     (long long)(l->bytes - l->at - PLIM_SHA256_BYTES), (long long)bytes);
+  if (row != n_rows) return wrong(file, "holds more values than this model has");
+  if (file->at + bytes + PLIM_SHA256_BYTES != file->bytes) {
+    return plim_fail(file->ctx, PLIM_EDATA, "%s: has %lld bytes of values, expected %lld", file->path,
+                     (long long)(file->bytes - file->at - PLIM_SHA256_BYTES), (long long)bytes);
   }
   return PLIM_OK;
 }
 
-static plim_status write_values(const loaded *l, plim_trainer *trainer) {
+static plim_status write_values(const loaded *file, plim_trainer *trainer) {
   const plim_graph *graph = plim_state_graph(trainer);
-  const char *at = l->data + l->at;
+  const char *at = file->data + file->at;
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_includes(graph, v)) continue;
     PLIM_TRY(plim_exec_write(plim_trainer_exec(trainer), PLIM_PROGRAM_TRAIN, v, at, graph->value[v].bytes));
@@ -347,18 +348,18 @@ static plim_status write_values(const loaded *l, plim_trainer *trainer) {
 
 plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
   const plim_graph *graph = plim_state_graph(trainer);
-  loaded l = {.ctx = graph->ctx, .path = path};
+  loaded file = {.ctx = graph->ctx, .path = path};
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_file_read(l.ctx, path, most_bytes, &l.data, &l.bytes));
-  PLIM_CHECK(check_frame(&l));
-  PLIM_CHECK(parse_header(&l, graph->name));
-  PLIM_CHECK(check_heads(&l, graph));
-  PLIM_CHECK(check_values(&l, graph));
-  PLIM_CHECK(write_values(&l, trainer));
-  plim_trainer_seek(trainer, l.step);
+  PLIM_CHECK(plim_file_read(file.ctx, path, most_bytes, &file.data, &file.bytes));
+  PLIM_CHECK(check_frame(&file));
+  PLIM_CHECK(parse_header(&file, graph->name));
+  PLIM_CHECK(check_heads(&file, graph));
+  PLIM_CHECK(check_values(&file, graph));
+  PLIM_CHECK(write_values(&file, trainer));
+  plim_trainer_seek(trainer, file.step);
 done:
-  plim_json_close(&l.header);
-  plim_file_release(l.ctx, l.data, l.bytes);
+  plim_json_close(&file.header);
+  plim_file_release(file.ctx, file.data, file.bytes);
   return status;
 }
 
@@ -410,9 +411,9 @@ static void read_training(plim_json_at *root, plim_checkpoint_info *info) {
   info->has_training = 1;
 }
 
-static plim_status read_info(loaded *l, plim_checkpoint_info *info) {
-  plim_json_at root = plim_json_root(&l->header);
-  info->step = l->step;
+static plim_status read_info(loaded *file, plim_checkpoint_info *info) {
+  plim_json_at root = plim_json_root(&file->header);
+  info->step = file->step;
   info->batch = plim_json_has(&root, "batch") ? plim_json_index(&root, "batch") : PLIM_UNKNOWN;
   if (plim_json_has(&root, "arithmetic")) plim_json_copy(&root, "arithmetic", info->numerics, sizeof info->numerics);
   read_training(&root, info);
@@ -420,21 +421,21 @@ static plim_status read_info(loaded *l, plim_checkpoint_info *info) {
 }
 
 plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out) {
-  loaded l = {.ctx = ctx, .path = path};
+  loaded file = {.ctx = ctx, .path = path};
   plim_checkpoint_info *info = NULL;
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *info, &info));
   info->ctx = ctx;
-  PLIM_CHECK(plim_file_read(ctx, path, most_bytes, &l.data, &l.bytes));
-  PLIM_CHECK(check_frame(&l));
-  PLIM_CHECK(parse_header(&l, NULL));
-  PLIM_CHECK(read_info(&l, info));
+  PLIM_CHECK(plim_file_read(ctx, path, most_bytes, &file.data, &file.bytes));
+  PLIM_CHECK(check_frame(&file));
+  PLIM_CHECK(parse_header(&file, NULL));
+  PLIM_CHECK(read_info(&file, info));
   *out = info;
   info = NULL;
 done:
   plim_checkpoint_info_free(info);
-  plim_json_close(&l.header);
-  plim_file_release(ctx, l.data, l.bytes);
+  plim_json_close(&file.header);
+  plim_file_release(ctx, file.data, file.bytes);
   return status;
 }
 

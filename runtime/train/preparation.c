@@ -33,22 +33,22 @@ plim_preparation_options plim_preparation_options_default(void) {
 }
 
 plim_status plim_preparation_begin(plim_device *device, plim_program *program, plim_preparation *out) {
-  plim_preparation p = {.device = device,
-                        .program = program,
-                        .planning = plim_plan_options_default(),
-                        .replan = plim_replan_options_default()};
-  PLIM_TRY(plim_program_keep_all(program, &p.keep_all));
-  *out = p;
+  plim_preparation preparation = {.device = device,
+                                  .program = program,
+                                  .planning = plim_plan_options_default(),
+                                  .replan = plim_replan_options_default()};
+  PLIM_TRY(plim_program_keep_all(program, &preparation.keep_all));
+  *out = preparation;
   return PLIM_OK;
 }
 
-void plim_preparation_end(plim_preparation *p) {
-  if (p->numerics_key) {
-    plim_release(p->device->ctx, p->numerics_key, p->program->graph[PLIM_PROGRAM_TRAIN]->n_ops,
-                 sizeof *p->numerics_key);
+void plim_preparation_end(plim_preparation *preparation) {
+  if (preparation->numerics_key) {
+    plim_release(preparation->device->ctx, preparation->numerics_key,
+                 preparation->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *preparation->numerics_key);
   }
-  plim_plan_free(p->keep_all);
-  *p = (plim_preparation){.device = NULL};
+  plim_plan_free(preparation->keep_all);
+  *preparation = (plim_preparation){.device = NULL};
 }
 
 static plim_status fail_about(plim_context *ctx, plim_status status, const char *what) {
@@ -57,58 +57,59 @@ static plim_status fail_about(plim_context *ctx, plim_status status, const char 
 
 /* ---- the training step ---- */
 
-static plim_status load_plan(preparing *w) {
-  const char *path = w->options->plan;
+static plim_status load_plan(preparing *work) {
+  const char *path = work->options->plan;
   plim_plan *plan = NULL;
-  PLIM_TRY(plim_plan_load(w->ctx, path, &plan));
-  PLIM_TRY(plim_program_adopt(w->program, plan));
-  int64_t arena = plim_program_arena_bytes(w->program), budget = w->preparation->planning.budget_bytes;
+  PLIM_TRY(plim_plan_load(work->ctx, path, &plan));
+  PLIM_TRY(plim_program_adopt(work->program, plan));
+  int64_t arena = plim_program_arena_bytes(work->program), budget = work->preparation->planning.budget_bytes;
   if (arena <= budget) return PLIM_OK;
-  return plim_fail(w->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld: give more, or no --plan", path,
+  return plim_fail(work->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld: give more, or no --plan", path,
                    (long long)arena, (long long)budget);
 }
 
-static plim_online_plan_options online_options(preparing *w) {
+static plim_online_plan_options online_options(preparing *work) {
   plim_online_plan_options wanted = plim_online_plan_options_default();
-  if (w->options->policy) wanted.policy = w->options->policy;
-  wanted.planning = w->preparation->planning;
-  wanted.thrash = w->options->thrash;
+  if (work->options->policy) wanted.policy = work->options->policy;
+  wanted.planning = work->preparation->planning;
+  wanted.thrash = work->options->thrash;
   return wanted;
 }
 
 /* Let the policy decide the training step. A policy needs a budget: the default is the arena of keep-all. */
-static plim_status decide(preparing *w) {
-  plim_online_plan_options wanted = online_options(w);
+static plim_status decide(preparing *work) {
+  plim_online_plan_options wanted = online_options(work);
   plim_plan *plan = NULL;
   if (wanted.planning.budget_bytes == PLIM_BYTES_UNLIMITED)
-    wanted.planning.budget_bytes = w->preparation->keep_all->arena_bytes;
-  PLIM_TRY(plim_online_plan_make(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN], w->program->profile[PLIM_PROGRAM_TRAIN],
-                                 &wanted, &w->preparation->replay, &plan));
-  return plim_program_adopt(w->program, plan);
+    wanted.planning.budget_bytes = work->preparation->keep_all->arena_bytes;
+  PLIM_TRY(plim_online_plan_make(work->ctx, work->program->graph[PLIM_PROGRAM_TRAIN],
+                                 work->program->profile[PLIM_PROGRAM_TRAIN], &wanted, &work->preparation->replay,
+                                 &plan));
+  return plim_program_adopt(work->program, plan);
 }
 
 /* May a trial follow, when the plan pages? */
-static int may_try(preparing *w) {
-  const plim_preparation_options *o = w->options;
-  const plim_paging *paging = w->preparation->planning.paging;
+static int may_try(preparing *work) {
+  const plim_preparation_options *o = work->options;
+  const plim_paging *paging = work->preparation->planning.paging;
   return o->trial_steps > 0 && !o->plan && !o->policy && !o->replay && paging && paging->space && paging->recompute;
 }
 
 /* A quarter of a time limit is for the plan that does not page. */
-static plim_status plan_within_limit(preparing *w) {
-  plim_plan_options planning = w->preparation->planning;
-  if (may_try(w)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
-  return plim_program_plan(w->program, &planning);
+static plim_status plan_within_limit(preparing *work) {
+  plim_plan_options planning = work->preparation->planning;
+  if (may_try(work)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
+  return plim_program_plan(work->program, &planning);
 }
 
-static plim_status plan_training(preparing *w) {
-  w->preparation->stage = w->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
-  if (w->options->policy) return decide(w);
-  PLIM_TRY(w->options->plan ? load_plan(w) : plan_within_limit(w));
-  if (!w->options->replay) return PLIM_OK;
-  w->preparation->stage = PLIM_PREPARE_ADDRESSES;
-  return plim_program_replay(w->program, w->options->plan ? NULL : &w->preparation->planning, &w->preparation->replay,
-                             &w->preparation->room_bytes);
+static plim_status plan_training(preparing *work) {
+  work->preparation->stage = work->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
+  if (work->options->policy) return decide(work);
+  PLIM_TRY(work->options->plan ? load_plan(work) : plan_within_limit(work));
+  if (!work->options->replay) return PLIM_OK;
+  work->preparation->stage = PLIM_PREPARE_ADDRESSES;
+  return plim_program_replay(work->program, work->options->plan ? NULL : &work->preparation->planning,
+                             &work->preparation->replay, &work->preparation->room_bytes);
 }
 
 /* Does the plan copy storages to a space that does not compute? */
@@ -120,32 +121,32 @@ static int copies_to_pages(const plim_plan *plan) {
 }
 
 /* Run a trial when the plan pages. Only a run shows how much copies and ops delay each other on this machine. */
-static plim_status try_without_pages(preparing *w, int *taken) {
-  const plim_preparation_options *o = w->options;
-  plim_plan_options planning = w->preparation->planning;
+static plim_status try_without_pages(preparing *work, int *taken) {
+  const plim_preparation_options *o = work->options;
+  plim_plan_options planning = work->preparation->planning;
   *taken = 0;
-  w->preparation->trial = (plim_trial){0, 0};
-  if (!may_try(w) || !copies_to_pages(w->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
-  w->preparation->stage = PLIM_PREPARE_TRIAL;
+  work->preparation->trial = (plim_trial){0, 0};
+  if (!may_try(work) || !copies_to_pages(work->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
+  work->preparation->stage = PLIM_PREPARE_TRIAL;
   planning.time_limit_ns /= TRIAL_PART;
-  PLIM_TRY(plim_trial_run(w->preparation->device, o->dataset, w->program, &planning, o->training, o->trial_steps,
-                          &w->preparation->trial));
-  *taken = w->preparation->trial.unpaged_ns < w->preparation->trial.paged_ns;
+  PLIM_TRY(plim_trial_run(work->preparation->device, o->dataset, work->program, &planning, o->training, o->trial_steps,
+                          &work->preparation->trial));
+  *taken = work->preparation->trial.unpaged_ns < work->preparation->trial.paged_ns;
   return PLIM_OK;
 }
 
 /* Decide the last batch online. Given numerics keys are of the training graph, and cannot be used for its graph. */
-static plim_status decide_last(preparing *w) {
-  const plim_graph *graph = w->program->graph[PLIM_PROGRAM_LAST];
-  plim_online_plan_options wanted = online_options(w);
+static plim_status decide_last(preparing *work) {
+  const plim_graph *graph = work->program->graph[PLIM_PROGRAM_LAST];
+  plim_online_plan_options wanted = online_options(work);
   char what[64];
   if (!graph) return PLIM_OK;
-  w->preparation->stage = PLIM_PREPARE_LAST;
+  work->preparation->stage = PLIM_PREPARE_LAST;
   if (wanted.planning.numerics == PLIM_NUMERICS_GIVEN) wanted.planning.numerics = PLIM_NUMERICS_AUTO;
-  plim_status status = plim_program_decide_last(w->program, &wanted, &w->preparation->last);
+  plim_status status = plim_program_decide_last(work->program, &wanted, &work->preparation->last);
   if (status != PLIM_ENOFIT) return status;
   (void)snprintf(what, sizeof what, "the last batch of %d images", (int)graph->batch);
-  return fail_about(w->ctx, status, what);
+  return fail_about(work->ctx, status, what);
 }
 
 /* ---- variants that the device refuses ---- */
@@ -158,72 +159,73 @@ static int has_key(const plim_profile *profile, int32_t op, const char *numerics
 }
 
 /* The first refused variant whose op has no other variant with the numerics key that was asked for; NULL: none. */
-static const plim_refused_variant *refused_for_all(preparing *w, const plim_refused_list *list) {
-  const plim_plan_options *planning = &w->preparation->planning;
+static const plim_refused_variant *refused_for_all(preparing *work, const plim_refused_list *list) {
+  const plim_plan_options *planning = &work->preparation->planning;
   for (int32_t i = 0; i < list->n && planning->numerics == PLIM_NUMERICS_GIVEN; i++) {
     const plim_refused_variant *row = &list->row[i];
     const char *numerics_key =
-        row->graph == w->program->graph[PLIM_PROGRAM_TRAIN] ? planning->numerics_key[row->op] : NULL;
-    if (numerics_key && !has_key(w->program->profile[PLIM_PROGRAM_TRAIN], row->op, numerics_key)) return row;
+        row->graph == work->program->graph[PLIM_PROGRAM_TRAIN] ? planning->numerics_key[row->op] : NULL;
+    if (numerics_key && !has_key(work->program->profile[PLIM_PROGRAM_TRAIN], row->op, numerics_key)) return row;
   }
   return NULL;
 }
 
 /* Fix the numerics of PLIM_NUMERICS_FASTEST to those that were fastest before the device refused a variant. */
-static plim_status fix_numerics(preparing *w) {
-  plim_preparation *p = w->preparation;
-  if (p->planning.numerics != PLIM_NUMERICS_FASTEST) return PLIM_OK;
-  if (!p->numerics_key) { /* an earlier run may have needed them too */
-    PLIM_TRY(
-        plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->numerics_key, &p->numerics_key));
+static plim_status fix_numerics(preparing *work) {
+  plim_preparation *preparation = work->preparation;
+  if (preparation->planning.numerics != PLIM_NUMERICS_FASTEST) return PLIM_OK;
+  if (!preparation->numerics_key) { /* an earlier run may have needed them too */
+    PLIM_TRY(plim_allocate(work->ctx, work->program->graph[PLIM_PROGRAM_TRAIN]->n_ops,
+                           sizeof *preparation->numerics_key, &preparation->numerics_key));
   }
-  plim_plan_numerics_keys(p->keep_all, p->numerics_key);
-  p->planning.numerics = PLIM_NUMERICS_GIVEN;
-  p->planning.numerics_key = p->numerics_key;
+  plim_plan_numerics_keys(preparation->keep_all, preparation->numerics_key);
+  preparation->planning.numerics = PLIM_NUMERICS_GIVEN;
+  preparation->planning.numerics_key = preparation->numerics_key;
   return PLIM_OK;
 }
 
-static plim_status keep_numerics(preparing *w, const plim_refused_list *list) {
-  PLIM_TRY(fix_numerics(w));
-  const plim_refused_variant *row = refused_for_all(w, list);
+static plim_status keep_numerics(preparing *work, const plim_refused_list *list) {
+  PLIM_TRY(fix_numerics(work));
+  const plim_refused_variant *row = refused_for_all(work, list);
   if (!row) return PLIM_OK;
   return plim_fail(
-      w->ctx, PLIM_EDEVICE,
+      work->ctx, PLIM_EDEVICE,
       "op \"%s\": the device refuses variant \"%s\" (%s), and no other has the numerics that are asked for: "
       "give --numerics auto",
       row->graph->op[row->op].name, row->variant, row->why);
 }
 
-static plim_status drop_refused(preparing *w, const plim_refused_list *list) {
+static plim_status drop_refused(preparing *work, const plim_refused_list *list) {
   const plim_refused_variant *first = &list->row[0];
-  plim_preparation *p = w->preparation;
+  plim_preparation *preparation = work->preparation;
   plim_plan *keep_all = NULL;
-  if (w->options->plan) {
-    return plim_fail(w->ctx, PLIM_EDEVICE, "%s: the device refuses variant \"%s\" of op \"%s\" (%s): plan again here",
-                     w->options->plan, first->variant, first->graph->op[first->op].name, first->why);
+  if (work->options->plan) {
+    return plim_fail(work->ctx, PLIM_EDEVICE,
+                     "%s: the device refuses variant \"%s\" of op \"%s\" (%s): plan again here", work->options->plan,
+                     first->variant, first->graph->op[first->op].name, first->why);
   }
-  PLIM_TRY(plim_rehearsal_drop(w->program, p->device, list));
-  PLIM_TRY(keep_numerics(w, list));
-  if (p->planning.numerics == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep_all may own the keys */
-  PLIM_TRY(plim_program_keep_all(w->program, &keep_all));
-  plim_plan_free(p->keep_all);
-  p->keep_all = keep_all;
+  PLIM_TRY(plim_rehearsal_drop(work->program, preparation->device, list));
+  PLIM_TRY(keep_numerics(work, list));
+  if (preparation->planning.numerics == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep_all may own the keys */
+  PLIM_TRY(plim_program_keep_all(work->program, &keep_all));
+  plim_plan_free(preparation->keep_all);
+  preparation->keep_all = keep_all;
   return PLIM_OK;
 }
 
 /* Rehearse the plans. *refused 1: the device refused a variant, which has left the profiles. */
-static plim_status rehearse(preparing *w, int *refused) {
+static plim_status rehearse(preparing *work, int *refused) {
   plim_refused_list list;
-  w->preparation->stage = PLIM_PREPARE_REHEARSAL;
-  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->preparation->device, &list, refused));
-  return *refused ? drop_refused(w, &list) : PLIM_OK;
+  work->preparation->stage = PLIM_PREPARE_REHEARSAL;
+  PLIM_TRY(plim_rehearsal_for_plans(work->program, work->preparation->device, &list, refused));
+  return *refused ? drop_refused(work, &list) : PLIM_OK;
 }
 
 /* Plan, and rehearse the plan, until the device refuses nothing. */
-static plim_status plan_until_accepted(preparing *w, plim_status (*plan)(preparing *w)) {
+static plim_status plan_until_accepted(preparing *work, plim_status (*plan)(preparing *work)) {
   for (int refused = 1; refused;) {
-    PLIM_TRY(plan(w));
-    PLIM_TRY(rehearse(w, &refused));
+    PLIM_TRY(plan(work));
+    PLIM_TRY(rehearse(work, &refused));
   }
   return PLIM_OK;
 }
@@ -232,89 +234,90 @@ static plim_status plan_until_accepted(preparing *w, plim_status (*plan)(prepari
 
 /* Plan for a budget that is foreseen. The plan front keeps the plans for the run; without a front the run plans again.
  */
-static plim_status plan_ahead(preparing *w, const plim_budget_change *change) {
+static plim_status plan_ahead(preparing *work, const plim_budget_change *change) {
   const plim_plan *now[PLIM_PROGRAM_GRAPHS];
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
-  int64_t first = plim_program_arena_bytes(w->program), bytes = change->bytes < first ? change->bytes : first;
-  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) now[i] = w->program->plan[i];
-  plim_status status = plim_program_replan(w->program, now, &w->preparation->replan, bytes, plan);
+  int64_t first = plim_program_arena_bytes(work->program), bytes = change->bytes < first ? change->bytes : first;
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) now[i] = work->program->plan[i];
+  plim_status status = plim_program_replan(work->program, now, &work->preparation->replan, bytes, plan);
   for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   return status;
 }
 
-static plim_status plan_foreseen(preparing *w) {
-  plim_preparation *p = w->preparation;
-  p->replan.planning = p->planning;
-  p->replan.policy = w->options->policy;
-  p->replan.thrash = w->options->thrash;
-  p->stage = PLIM_PREPARE_FORESEEN;
-  for (p->failed_change = 0; p->failed_change < w->options->n_budget_changes; p->failed_change++) {
-    PLIM_TRY(plan_ahead(w, &w->options->budget_change[p->failed_change]));
+static plim_status plan_foreseen(preparing *work) {
+  plim_preparation *preparation = work->preparation;
+  preparation->replan.planning = preparation->planning;
+  preparation->replan.policy = work->options->policy;
+  preparation->replan.thrash = work->options->thrash;
+  preparation->stage = PLIM_PREPARE_FORESEEN;
+  for (preparation->failed_change = 0; preparation->failed_change < work->options->n_budget_changes;
+       preparation->failed_change++) {
+    PLIM_TRY(plan_ahead(work, &work->options->budget_change[preparation->failed_change]));
   }
   return PLIM_OK;
 }
 
 /* ---- all of it ---- */
 
-static plim_status plan_all(preparing *w) {
-  PLIM_TRY(plan_training(w));
-  return decide_last(w);
+static plim_status plan_all(preparing *work) {
+  PLIM_TRY(plan_training(work));
+  return decide_last(work);
 }
 
-static plim_status plan_within(preparing *w, int64_t budget_bytes) {
+static plim_status plan_within(preparing *work, int64_t budget_bytes) {
   int taken = 0, refused = 0;
-  w->preparation->planning.budget_bytes = budget_bytes;
-  PLIM_TRY(plan_until_accepted(w, plan_all));
-  PLIM_TRY(try_without_pages(w, &taken));
-  if (taken) PLIM_TRY(decide_last(w));
-  if (taken) PLIM_TRY(rehearse(w, &refused));
+  work->preparation->planning.budget_bytes = budget_bytes;
+  PLIM_TRY(plan_until_accepted(work, plan_all));
+  PLIM_TRY(try_without_pages(work, &taken));
+  if (taken) PLIM_TRY(decide_last(work));
+  if (taken) PLIM_TRY(rehearse(work, &refused));
   if (refused) { /* back to paging, without that variant */
-    w->preparation->trial = (plim_trial){0, 0};
-    PLIM_TRY(plan_until_accepted(w, plan_all));
+    work->preparation->trial = (plim_trial){0, 0};
+    PLIM_TRY(plan_until_accepted(work, plan_all));
   }
-  return plan_foreseen(w);
+  return plan_foreseen(work);
 }
 
-static plim_status plan_alone(preparing *w) {
-  w->preparation->stage = PLIM_PREPARE_PLAN;
-  return plim_program_plan(w->program, &w->preparation->planning);
+static plim_status plan_alone(preparing *work) {
+  work->preparation->stage = PLIM_PREPARE_PLAN;
+  return plim_program_plan(work->program, &work->preparation->planning);
 }
 
 /* Make the first plan on a GPU. It is for a smaller budget, or, when there is none or the caller gives a plan or a
  * policy, for all bytes. */
-static plim_status plan_first(preparing *w, int64_t bytes) {
-  if (w->options->plan || w->options->policy) return plan_within(w, bytes);
-  w->preparation->planning.budget_bytes = bytes - bytes / HEADROOM;
-  const plim_status status = plan_until_accepted(w, plan_alone);
-  return status == PLIM_ENOFIT ? plan_within(w, bytes) : status;
+static plim_status plan_first(preparing *work, int64_t bytes) {
+  if (work->options->plan || work->options->policy) return plan_within(work, bytes);
+  work->preparation->planning.budget_bytes = bytes - bytes / HEADROOM;
+  const plim_status status = plan_until_accepted(work, plan_alone);
+  return status == PLIM_ENOFIT ? plan_within(work, bytes) : status;
 }
 
-static plim_status plan_on_gpu(preparing *w) {
-  const plim_preparation_options *o = w->options;
-  plim_preparation *p = w->preparation;
+static plim_status plan_on_gpu(preparing *work) {
+  const plim_preparation_options *o = work->options;
+  plim_preparation *preparation = work->preparation;
   int64_t left = 0, captured = 0;
-  PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, 0, &left));
-  PLIM_TRY(plan_first(w, plim_integers_smaller(o->planning.budget_bytes, left)));
-  p->stage = PLIM_PREPARE_OUTSIDE;
-  PLIM_TRY(plim_warm_up_run(p->device, o->dataset, w->program, o->training, &captured));
-  PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, captured, &left));
-  return plan_within(w, plim_integers_smaller(o->planning.budget_bytes, left));
+  PLIM_TRY(plim_vram_left(preparation->device, o->vram_bytes, 0, &left));
+  PLIM_TRY(plan_first(work, plim_integers_smaller(o->planning.budget_bytes, left)));
+  preparation->stage = PLIM_PREPARE_OUTSIDE;
+  PLIM_TRY(plim_warm_up_run(preparation->device, o->dataset, work->program, o->training, &captured));
+  PLIM_TRY(plim_vram_left(preparation->device, o->vram_bytes, captured, &left));
+  return plan_within(work, plim_integers_smaller(o->planning.budget_bytes, left));
 }
 
-plim_status plim_preparation_run(plim_preparation *p, const plim_preparation_options *options) {
-  preparing w = {p, options, p->device->ctx, p->program};
-  PLIM_TRY(plim_check_options(w.ctx, "plim_preparation_options", options->struct_bytes, sizeof *options));
+plim_status plim_preparation_run(plim_preparation *preparation, const plim_preparation_options *options) {
+  preparing work = {preparation, options, preparation->device->ctx, preparation->program};
+  PLIM_TRY(plim_check_options(work.ctx, "plim_preparation_options", options->struct_bytes, sizeof *options));
   if (options->plan && options->policy) {
-    return plim_fail(w.ctx, PLIM_EUSAGE, "a step is planned or decided online: give a plan or a policy, not both");
+    return plim_fail(work.ctx, PLIM_EUSAGE, "a step is planned or decided online: give a plan or a policy, not both");
   }
   if (options->vram_bytes > 0 && (!options->dataset || !options->training)) {
-    return plim_fail(w.ctx, PLIM_EUSAGE, "a budget of the whole GPU needs a data set and options to warm up with");
+    return plim_fail(work.ctx, PLIM_EUSAGE, "a budget of the whole GPU needs a data set and options to warm up with");
   }
   if (options->trial_steps != 0 && (options->trial_steps < 0 || !options->dataset || !options->training)) {
-    return plim_fail(w.ctx, PLIM_EUSAGE,
+    return plim_fail(work.ctx, PLIM_EUSAGE,
                      "a trial needs a number of steps above 0, a data set and options to train with");
   }
-  p->planning = options->planning;
-  p->stage = PLIM_PREPARE_OUTSIDE;
-  return options->vram_bytes > 0 ? plan_on_gpu(&w) : plan_within(&w, options->planning.budget_bytes);
+  preparation->planning = options->planning;
+  preparation->stage = PLIM_PREPARE_OUTSIDE;
+  return options->vram_bytes > 0 ? plan_on_gpu(&work) : plan_within(&work, options->planning.budget_bytes);
 }

@@ -23,58 +23,58 @@ enum {
 enum { WARM_REPLAYS = 1 };
 
 /* Does no clock measure the commands of the plan one by one? */
-static int untimed(const plim_trainer *t, const plim_plan *plan) {
-  return plan->n_page_spaces > 0 && plim_device_has_queues(t->device);
+static int untimed(const plim_trainer *trainer, const plim_plan *plan) {
+  return plan->n_page_spaces > 0 && plim_device_has_queues(trainer->device);
 }
 
-static plim_status check_options(const plim_trainer *t) {
-  const plim_trainer_options *o = &t->options;
+static plim_status check_options(const plim_trainer *trainer) {
+  const plim_trainer_options *o = &trainer->options;
   if (o->retime_steps < 0 || o->retime_steps > MOST_STEPS) {
-    return plim_fail(t->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)MOST_STEPS);
+    return plim_fail(trainer->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)MOST_STEPS);
   }
-  const plim_plan *plan = t->program->plan[PLIM_PROGRAM_TRAIN];
-  if (o->retime_steps > 0 && untimed(t, plan)) {
-    return plim_fail(t->ctx, PLIM_EUNSUPPORTED, "commands on several queues of device %s are not timed: no retiming",
-                     t->device->api->name);
+  const plim_plan *plan = trainer->program->plan[PLIM_PROGRAM_TRAIN];
+  if (o->retime_steps > 0 && untimed(trainer, plan)) {
+    return plim_fail(trainer->ctx, PLIM_EUNSUPPORTED,
+                     "commands on several queues of device %s are not timed: no retiming", trainer->device->api->name);
   }
   if (o->retime_steps == 0 || (o->replan && !o->replan->policy)) return PLIM_OK;
-  return plim_fail(t->ctx, PLIM_EUSAGE, "a trainer that times its steps needs to know how plans are made");
+  return plim_fail(trainer->ctx, PLIM_EUSAGE, "a trainer that times its steps needs to know how plans are made");
 }
 
-plim_status plim_retiming_open(plim_trainer *t) {
-  PLIM_TRY(check_options(t));
-  t->retiming.on = t->options.retime_steps > 0;
+plim_status plim_retiming_open(plim_trainer *trainer) {
+  PLIM_TRY(check_options(trainer));
+  trainer->retiming.on = trainer->options.retime_steps > 0;
   return PLIM_OK;
 }
 
-static int64_t sample_count(const plim_trainer *t, const plim_plan *plan) {
-  return (int64_t)t->options.retime_steps * plan->n_commands;
+static int64_t sample_count(const plim_trainer *trainer, const plim_plan *plan) {
+  return (int64_t)trainer->options.retime_steps * plan->n_commands;
 }
 
-static void free_samples(plim_trainer *t) {
-  plim_retiming *r = &t->retiming;
+static void free_samples(plim_trainer *trainer) {
+  plim_retiming *r = &trainer->retiming;
   if (!r->plan) return;
-  plim_release(t->ctx, r->sample, sample_count(t, r->plan), sizeof *r->sample);
-  plim_release(t->ctx, r->scratch, 2 * (int64_t)r->plan->n_commands, sizeof *r->scratch);
+  plim_release(trainer->ctx, r->sample, sample_count(trainer, r->plan), sizeof *r->sample);
+  plim_release(trainer->ctx, r->scratch, 2 * (int64_t)r->plan->n_commands, sizeof *r->scratch);
 }
 
 /* Begin anew with the plan that runs now. */
-static void restart(plim_trainer *t, const plim_plan *plan) {
-  plim_retiming *r = &t->retiming;
-  if (r->sample) plim_exec_timing_end(t->exec);
-  free_samples(t);
+static void restart(plim_trainer *trainer, const plim_plan *plan) {
+  plim_retiming *r = &trainer->retiming;
+  if (r->sample) plim_exec_timing_end(trainer->exec);
+  free_samples(trainer);
   *r = (plim_retiming){.on = r->on, .plan = plan};
 }
 
-void plim_retiming_close(plim_trainer *t) {
-  free_samples(t);
+void plim_retiming_close(plim_trainer *trainer) {
+  free_samples(trainer);
 }
 
 /* The median time of command j of the plan over the timed training steps, with its lag: threads that wait take time to
  * wake, and the simulator knows none. */
-static int64_t median(const plim_trainer *t, int32_t j, double delay_share, int64_t *scratch) {
-  const plim_retiming *r = &t->retiming;
-  int32_t n = t->options.retime_steps;
+static int64_t median(const plim_trainer *trainer, int32_t j, double delay_share, int64_t *scratch) {
+  const plim_retiming *r = &trainer->retiming;
+  int32_t n = trainer->options.retime_steps;
   for (int32_t i = 0; i < n; i++) {
     const plim_timed *s = &r->sample[(int64_t)i * r->plan->n_commands + j];
     const int64_t own_ns = s->time_ns - plim_integers_from_real(delay_share * (double)s->beside_ns);
@@ -91,66 +91,66 @@ typedef struct measured {
   int64_t *variant_ns; /* [n_variants] mean over the runs of the variant in a step; PLIM_UNKNOWN: no command runs it */
 } measured;
 
-static plim_status find_times(const plim_trainer *t, measured *f) {
-  const plim_plan *plan = t->retiming.plan;
+static plim_status find_times(const plim_trainer *trainer, measured *times) {
+  const plim_plan *plan = trainer->retiming.plan;
   int64_t *scratch = NULL;
   int32_t *runs = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_commands, sizeof *f->time_ns, &f->time_ns));
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *f->variant_ns, &f->variant_ns));
-  PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
-  f->delay_share = plim_paged_run_delay(plan, t->options.retime_steps, t->retiming.sample);
+  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_commands, sizeof *times->time_ns, &times->time_ns));
+  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_variants, sizeof *times->variant_ns, &times->variant_ns));
+  PLIM_CHECK(plim_allocate(trainer->ctx, trainer->options.retime_steps, sizeof *scratch, &scratch));
+  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_variants, sizeof *runs, &runs));
+  times->delay_share = plim_paged_run_delay(plan, trainer->options.retime_steps, trainer->retiming.sample);
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    f->time_ns[j] = median(t, j, f->delay_share, scratch);
+    times->time_ns[j] = median(trainer, j, times->delay_share, scratch);
     if (plan->command[j].kind == PLIM_COMMAND_COPY) continue;
-    f->variant_ns[plan->command[j].variant] += f->time_ns[j];
+    times->variant_ns[plan->command[j].variant] += times->time_ns[j];
     runs[plan->command[j].variant]++;
   }
   for (int32_t v = 0; v < plan->n_variants; v++)
-    f->variant_ns[v] = runs[v] > 0 ? f->variant_ns[v] / runs[v] : PLIM_UNKNOWN;
+    times->variant_ns[v] = runs[v] > 0 ? times->variant_ns[v] / runs[v] : PLIM_UNKNOWN;
 done:
-  plim_release(t->ctx, runs, plan->n_variants, sizeof *runs);
-  plim_release(t->ctx, scratch, t->options.retime_steps, sizeof *scratch);
+  plim_release(trainer->ctx, runs, plan->n_variants, sizeof *runs);
+  plim_release(trainer->ctx, scratch, trainer->options.retime_steps, sizeof *scratch);
   return status;
 }
 
-static void free_measured(const plim_trainer *t, measured *f) {
-  plim_release(t->ctx, f->variant_ns, t->retiming.plan->n_variants, sizeof *f->variant_ns);
-  plim_release(t->ctx, f->time_ns, t->retiming.plan->n_commands, sizeof *f->time_ns);
+static void free_measured(const plim_trainer *trainer, measured *times) {
+  plim_release(trainer->ctx, times->variant_ns, trainer->retiming.plan->n_variants, sizeof *times->variant_ns);
+  plim_release(trainer->ctx, times->time_ns, trainer->retiming.plan->n_commands, sizeof *times->time_ns);
 }
 
 /* Predict the time of the plan with the measured times: the makespan of its queues. */
-static plim_status predict(const plim_trainer *t, const measured *f, int64_t *out) {
-  const plim_plan *plan = t->retiming.plan;
+static plim_status predict(const plim_trainer *trainer, const measured *times, int64_t *out) {
+  const plim_plan *plan = trainer->retiming.plan;
   plim_plan draft = *plan, *timed = NULL;
   plim_plan_space page[PLIM_PAGE_SPACES];
   plim_command *command = NULL;
   plim_plan_variant *variant = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_commands, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *variant, &variant));
+  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_variants, sizeof *variant, &variant));
   for (int32_t j = 0; j < plan->n_commands; j++) {
     command[j] = plan->command[j];
-    if (command[j].kind == PLIM_COMMAND_COPY) command[j].time_ns = f->time_ns[j];
+    if (command[j].kind == PLIM_COMMAND_COPY) command[j].time_ns = times->time_ns[j];
   }
   for (int32_t v = 0; v < plan->n_variants; v++) {
     variant[v] = plan->variant[v];
-    if (f->variant_ns[v] >= 0) variant[v].variant.time_ns = f->variant_ns[v];
+    if (times->variant_ns[v] >= 0) variant[v].variant.time_ns = times->variant_ns[v];
   }
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     page[k] = plan->page[k];
-    if (!page[k].computes) page[k].delay_permille = (int32_t)(1000 * f->delay_share);
+    if (!page[k].computes) page[k].delay_permille = (int32_t)(1000 * times->delay_share);
   }
   draft.page = page;
   draft.command = command;
   draft.variant = variant;
-  PLIM_CHECK(plim_plan_from_parts(t->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
+  PLIM_CHECK(plim_plan_from_parts(trainer->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
   *out = timed->time_ns;
 done:
   plim_plan_free(timed);
-  plim_release(t->ctx, variant, plan->n_variants, sizeof *variant);
-  plim_release(t->ctx, command, plan->n_commands, sizeof *command);
+  plim_release(trainer->ctx, variant, plan->n_variants, sizeof *variant);
+  plim_release(trainer->ctx, command, plan->n_commands, sizeof *command);
   return status;
 }
 
@@ -168,28 +168,28 @@ static int64_t makespan(const plim_plan *plan, const plim_timed *sample, int64_t
 
 /* Where queues wait for each other, the later one of two times that vary counts: a step takes longer than the medians
  * of its commands say. *ratio: of the median makespan to that of the medians, predicted_ns. */
-static plim_status find_variation(const plim_trainer *t, int64_t predicted_ns, double *ratio) {
-  const plim_plan *plan = t->retiming.plan;
-  const int32_t steps = t->options.retime_steps;
+static plim_status find_variation(const plim_trainer *trainer, int64_t predicted_ns, double *ratio) {
+  const plim_plan *plan = trainer->retiming.plan;
+  const int32_t steps = trainer->options.retime_steps;
   int64_t *makespan_ns = NULL, *end_ns = NULL;
   plim_status status;
   *ratio = 1;
-  PLIM_CHECK(plim_allocate(t->ctx, steps, sizeof *makespan_ns, &makespan_ns));
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_commands, sizeof *end_ns, &end_ns));
+  PLIM_CHECK(plim_allocate(trainer->ctx, steps, sizeof *makespan_ns, &makespan_ns));
+  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_commands, sizeof *end_ns, &end_ns));
   for (int32_t i = 0; i < steps; i++) {
-    makespan_ns[i] = makespan(plan, t->retiming.sample + (int64_t)i * plan->n_commands, end_ns);
+    makespan_ns[i] = makespan(plan, trainer->retiming.sample + (int64_t)i * plan->n_commands, end_ns);
   }
   plim_integers_sort(makespan_ns, steps);
   const int64_t median_ns = makespan_ns[steps / 2];
   if (predicted_ns > 0) *ratio = (double)median_ns / (double)predicted_ns;
 done:
-  plim_release(t->ctx, makespan_ns, steps, sizeof *makespan_ns);
-  plim_release(t->ctx, end_ns, plan->n_commands, sizeof *end_ns);
+  plim_release(trainer->ctx, makespan_ns, steps, sizeof *makespan_ns);
+  plim_release(trainer->ctx, end_ns, plan->n_commands, sizeof *end_ns);
   return status;
 }
 
 /* Scale the time of each link by the ratio of its measured copies to their predictions. */
-static void scale_links(const plim_plan *plan, const measured *f, plim_paging *paging) {
+static void scale_links(const plim_plan *plan, const measured *times, plim_paging *paging) {
   enum { OUT, IN, DEVICE, LINKS };
   double planned_ns[LINKS] = {0}, found_ns[LINKS] = {0};
   int64_t *const latency_ns[LINKS] = {&paging->latency_ns[PLIM_LINK_OUT], &paging->latency_ns[PLIM_LINK_IN],
@@ -203,7 +203,7 @@ static void scale_links(const plim_plan *plan, const measured *f, plim_paging *p
                      : !plim_plan_computes(plan, command->from) ? IN
                                                                 : DEVICE;
     planned_ns[link] += (double)command->time_ns;
-    found_ns[link] += (double)f->time_ns[j];
+    found_ns[link] += (double)times->time_ns[j];
   }
   for (int i = 0; i < LINKS; i++) {
     if (planned_ns[i] <= 0 || found_ns[i] <= 0) continue;
@@ -240,35 +240,36 @@ void plim_retimed_rows(const plim_plan *plan, const plim_profile *profile, const
 }
 
 /* Make a copy of the profile with the measured times. */
-static plim_status timed_profile(const plim_trainer *t, const measured *f, plim_profile **out) {
-  const plim_profile *profile = t->program->profile[PLIM_PROGRAM_TRAIN];
+static plim_status timed_profile(const plim_trainer *trainer, const measured *times, plim_profile **out) {
+  const plim_profile *profile = trainer->program->profile[PLIM_PROGRAM_TRAIN];
   int32_t n = profile->first[profile->n_ops];
   plim_variant *row = NULL;
-  PLIM_TRY(plim_allocate(t->ctx, n, sizeof *row, &row));
+  PLIM_TRY(plim_allocate(trainer->ctx, n, sizeof *row, &row));
   memcpy(row, profile->variant, (size_t)n * sizeof *row);
-  plim_retimed_rows(t->retiming.plan, profile, f->variant_ns, row);
+  plim_retimed_rows(trainer->retiming.plan, profile, times->variant_ns, row);
   plim_status status =
-      plim_profile_make(t->program->graph[PLIM_PROGRAM_TRAIN], &profile->machine, 1, profile->first, row, out);
-  plim_release(t->ctx, row, n, sizeof *row);
+      plim_profile_make(trainer->program->graph[PLIM_PROGRAM_TRAIN], &profile->machine, 1, profile->first, row, out);
+  plim_release(trainer->ctx, row, n, sizeof *row);
   return status;
 }
 
 /* Plan for the present budget with the measured times. The plan runs from now on if it is faster by these times. */
-static plim_status plan_again(plim_trainer *t, const measured *f, plim_profile *timed, plim_retime_report *report) {
-  plim_program program = *t->program;
-  plim_replan_options options = *t->options.replan;
+static plim_status plan_again(plim_trainer *trainer, const measured *times, plim_profile *timed,
+                              plim_retime_report *report) {
+  plim_program program = *trainer->program;
+  plim_replan_options options = *trainer->options.replan;
   plim_paging paging;
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
-  int64_t budget = t->retiming.plan->budget_bytes, first = plim_exec_first_bytes(t->exec);
+  int64_t budget = trainer->retiming.plan->budget_bytes, first = plim_exec_first_bytes(trainer->exec);
   program.profile[PLIM_PROGRAM_TRAIN] = timed;
   options.planning.front_folder = NULL; /* the measured times hold for this run only */
   if (options.planning.paging) {
     paging = *options.planning.paging;
-    scale_links(t->retiming.plan, f, &paging);
-    if (t->retiming.plan->n_page_spaces > 0) paging.delay_share = f->delay_share;
+    scale_links(trainer->retiming.plan, times, &paging);
+    if (trainer->retiming.plan->n_page_spaces > 0) paging.delay_share = times->delay_share;
     options.planning.paging = &paging;
   }
-  plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);
+  plim_status status = plim_program_replan(&program, trainer->plan, &options, budget < first ? budget : first, plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   PLIM_TRY(status);
   report->again_ns = plan[PLIM_PROGRAM_TRAIN]->time_ns;
@@ -276,7 +277,7 @@ static plim_status plan_again(plim_trainer *t, const measured *f, plim_profile *
   report->overhead_percent = plim_plan_overhead_percent(plan[PLIM_PROGRAM_TRAIN]);
   if (report->taken) {
     int refused;
-    plim_status installed = plim_trainer_install_plans(t, plan, &refused);
+    plim_status installed = plim_trainer_install_plans(trainer, plan, &refused);
     if (refused) report->taken = 0;
     return installed;
   }
@@ -284,70 +285,70 @@ static plim_status plan_again(plim_trainer *t, const measured *f, plim_profile *
   return PLIM_OK;
 }
 
-static plim_status finish(plim_trainer *t) {
-  plim_retime_report report = {.step = t->step, .predicted_ns = t->retiming.plan->time_ns};
+static plim_status finish(plim_trainer *trainer) {
+  plim_retime_report report = {.step = trainer->step, .predicted_ns = trainer->retiming.plan->time_ns};
   plim_profile *timed = NULL;
-  measured f = {.time_ns = NULL};
+  measured times = {.time_ns = NULL};
   int64_t begin_ns = plim_now_ns();
   double variation;
   plim_status status;
-  PLIM_CHECK(find_times(t, &f));
-  PLIM_CHECK(predict(t, &f, &report.measured_ns));
-  PLIM_CHECK(find_variation(t, report.measured_ns, &variation));
-  PLIM_CHECK(timed_profile(t, &f, &timed));
-  PLIM_CHECK(plan_again(t, &f, timed, &report));
+  PLIM_CHECK(find_times(trainer, &times));
+  PLIM_CHECK(predict(trainer, &times, &report.measured_ns));
+  PLIM_CHECK(find_variation(trainer, report.measured_ns, &variation));
+  PLIM_CHECK(timed_profile(trainer, &times, &timed));
+  PLIM_CHECK(plan_again(trainer, &times, timed, &report));
   report.measured_ns = plim_integers_from_real(variation * (double)report.measured_ns);
   report.again_ns = plim_integers_from_real(variation * (double)report.again_ns);
 done:
   plim_profile_free(timed);
-  free_measured(t, &f);
-  restart(t, NULL); /* after a failure a caller that goes on times anew */
+  free_measured(trainer, &times);
+  restart(trainer, NULL); /* after a failure a caller that goes on times anew */
   PLIM_TRY(status);
-  t->retiming.on = 0;
+  trainer->retiming.on = 0;
   report.time_ns = plim_now_ns() - begin_ns;
-  if (t->options.on_retime) t->options.on_retime(t->options.on_retime_user, &report);
+  if (trainer->options.on_retime) trainer->options.on_retime(trainer->options.on_retime_user, &report);
   return PLIM_OK;
 }
 
 /* The times of the step that has ended. */
-static void write_sample(const plim_trainer *t, int32_t plan_index, plim_timed *sample) {
-  const plim_plan *plan = t->retiming.plan;
-  const int64_t *time_ns = plim_exec_times(t->exec, plan_index);
-  const plim_exec_timeline line = plim_exec_last_timeline(t->exec, plan_index);
-  int64_t *beside_ns = t->retiming.scratch, *lag_ns = beside_ns + plan->n_commands;
+static void write_sample(const plim_trainer *trainer, int32_t plan_index, plim_timed *sample) {
+  const plim_plan *plan = trainer->retiming.plan;
+  const int64_t *time_ns = plim_exec_times(trainer->exec, plan_index);
+  const plim_exec_timeline line = plim_exec_last_timeline(trainer->exec, plan_index);
+  int64_t *beside_ns = trainer->retiming.scratch, *lag_ns = beside_ns + plan->n_commands;
   memset(beside_ns, 0, 2 * (size_t)plan->n_commands * sizeof *beside_ns);
   if (line.begin_ns) plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns);
   if (line.begin_ns) plim_paged_run_lag(plan, line.begin_ns, line.time_ns, lag_ns);
   for (int32_t j = 0; j < plan->n_commands; j++) sample[j] = (plim_timed){time_ns[j], beside_ns[j], lag_ns[j]};
 }
 
-static plim_status begin_timing(plim_trainer *t, const plim_plan *plan) {
-  plim_retiming *r = &t->retiming;
-  PLIM_TRY(plim_allocate(t->ctx, 2 * (int64_t)plan->n_commands, sizeof *r->scratch, &r->scratch));
-  PLIM_TRY(plim_allocate(t->ctx, sample_count(t, plan), sizeof *r->sample, &r->sample));
-  plim_exec_timing_begin(t->exec);
+static plim_status begin_timing(plim_trainer *trainer, const plim_plan *plan) {
+  plim_retiming *r = &trainer->retiming;
+  PLIM_TRY(plim_allocate(trainer->ctx, 2 * (int64_t)plan->n_commands, sizeof *r->scratch, &r->scratch));
+  PLIM_TRY(plim_allocate(trainer->ctx, sample_count(trainer, plan), sizeof *r->sample, &r->sample));
+  plim_exec_timing_begin(trainer->exec);
   return PLIM_OK;
 }
 
-plim_status plim_retiming_note(plim_trainer *t, int32_t plan_index) {
-  plim_retiming *r = &t->retiming;
-  const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
+plim_status plim_retiming_note(plim_trainer *trainer, int32_t plan_index) {
+  plim_retiming *r = &trainer->retiming;
+  const plim_plan *plan = trainer->plan[PLIM_PROGRAM_TRAIN];
   if (!r->on || plan_index != PLIM_PROGRAM_TRAIN) return PLIM_OK;
-  if (untimed(t, plan)) { /* a budget that changed brought it: another change may bring one that is timed */
-    restart(t, NULL);
+  if (untimed(trainer, plan)) { /* a budget that changed brought it: another change may bring one that is timed */
+    restart(trainer, NULL);
     return PLIM_OK;
   }
-  if (r->plan != plan || plim_budget_changes_switched(t)) restart(t, plan);
-  const int32_t warm = WARM_STEPS + (plim_device_times_commands(t->device) ? WARM_REPLAYS : 0);
+  if (r->plan != plan || plim_budget_changes_switched(trainer)) restart(trainer, plan);
+  const int32_t warm = WARM_STEPS + (plim_device_times_commands(trainer->device) ? WARM_REPLAYS : 0);
   r->seen++;
   if (r->seen < warm) return PLIM_OK;
   if (r->seen == warm) {
-    plim_status status = begin_timing(t, plan);
-    if (status != PLIM_OK) restart(t, NULL); /* a caller that goes on begins anew */
+    plim_status status = begin_timing(trainer, plan);
+    if (status != PLIM_OK) restart(trainer, NULL); /* a caller that goes on begins anew */
     return status;
   }
   const int32_t n = r->seen - warm; /* timed training steps that have ended */
-  write_sample(t, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands);
-  if (n < t->options.retime_steps) return PLIM_OK;
-  return finish(t);
+  write_sample(trainer, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands);
+  if (n < trainer->options.retime_steps) return PLIM_OK;
+  return finish(trainer);
 }

@@ -89,31 +89,31 @@ struct plim_trainer {
 };
 
 /* Set the executor's before-command hook, which tells it of a change of the budget. */
-void plim_budget_changes_open(plim_trainer *t);
+void plim_budget_changes_open(plim_trainer *trainer);
 /* Free the plans made since open. Call it after the executor was closed. */
-void plim_budget_changes_close(plim_trainer *t);
+void plim_budget_changes_close(plim_trainer *trainer);
 
 /* Did another plan take over in the middle of a step since the last request was served? Called between two steps. */
-int plim_budget_changes_switched(plim_trainer *t);
+int plim_budget_changes_switched(plim_trainer *trainer);
 
 /* Serve the last request, if there is one: plan for the requested budget, and run these plans from now on. Called
  * between two steps. A budget that does not fit, or for whose plans there is no memory, is reported. That is no
  * failure. */
-PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *t);
+PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *trainer);
 /* plim_exec_replace, while the reader writes nothing: memory of the staged batch may move, also when it fails. */
-PLIM_MUST_USE plim_status plim_trainer_replace(plim_trainer *t, const plim_plan *const *plan);
+PLIM_MUST_USE plim_status plim_trainer_replace(plim_trainer *trainer, const plim_plan *const *plan);
 /* Run other plans from now on. Called between two steps. Frees the former plans made since open, except the one that
  * retiming reads; after a failure, the new ones.
  *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
  *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
  *                                        former plans stay, and PLIM_OK is returned */
-PLIM_MUST_USE plim_status plim_trainer_install_plans(plim_trainer *t, plim_plan **plan, int *refused);
+PLIM_MUST_USE plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, int *refused);
 
 /* Check the options for timing steps, and begin. PLIM_EUSAGE. */
-PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);
-void plim_retiming_close(plim_trainer *t); /* call it after the executor was closed */
+PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *trainer);
+void plim_retiming_close(plim_trainer *trainer); /* call it after the executor was closed */
 /* Note a training step by plan `plan_index`: record its times and, after the last step to be timed, plan again. */
-PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *t, int32_t plan_index);
+PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *trainer, int32_t plan_index);
 /* Write measured times into rows of a profile. Other variants of the ops that ran keep their ratio to one that ran.
  *   time_ns  [plan->n_variants]      in       PLIM_UNKNOWN: not measured
  *   row      [profile's variants]    in, out  a copy of the profile's rows */

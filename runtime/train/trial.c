@@ -21,8 +21,8 @@ static plans exchange(plim_program *program, const plans *in) {
   return out;
 }
 
-static void free_plans(plans *p) {
-  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(p->of[i]);
+static void free_plans(plans *both) {
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(both->of[i]);
 }
 
 /* ---- one turn ---- */
@@ -33,22 +33,22 @@ typedef struct turn {
 } turn;
 
 static void on_step(void *user, const plim_step_report *report) {
-  turn *t = user;
-  int32_t i = t->done++ - WARM_STEPS;
-  if (i >= 0 && i < t->steps) t->time_ns[i] = report->time_ns;
+  turn *trial_turn = user;
+  int32_t i = trial_turn->done++ - WARM_STEPS;
+  if (i >= 0 && i < trial_turn->steps) trial_turn->time_ns[i] = report->time_ns;
 }
 
 /* Run one turn, and reduce *least to the median time of its steps. */
 static plim_status run_turn(plim_device *device, const plim_dataset *dataset, plim_program *program,
-                            const plim_trainer_options *training, turn *t, int64_t *least) {
+                            const plim_trainer_options *training, turn *trial_turn, int64_t *least) {
   plim_trainer *trainer = NULL;
-  t->done = 0;
+  trial_turn->done = 0;
   PLIM_TRY(plim_trainer_open(device, dataset, program, training, &trainer));
-  plim_status status = plim_trainer_run(trainer, WARM_STEPS + t->steps, on_step, t);
+  plim_status status = plim_trainer_run(trainer, WARM_STEPS + trial_turn->steps, on_step, trial_turn);
   plim_trainer_close(trainer);
   if (status != PLIM_OK) return status;
-  plim_integers_sort(t->time_ns, t->steps);
-  const int64_t median_ns = t->time_ns[t->steps / 2];
+  plim_integers_sort(trial_turn->time_ns, trial_turn->steps);
+  const int64_t median_ns = trial_turn->time_ns[trial_turn->steps / 2];
   if (*least == 0 || median_ns < *least) *least = median_ns;
   return PLIM_OK;
 }
@@ -57,15 +57,15 @@ static plim_status run_turn(plim_device *device, const plim_dataset *dataset, pl
 
 /* Run all turns. The program has the plans that page before and after. */
 static plim_status alternate(plim_device *device, const plim_dataset *dataset, plim_program *program, plans *other,
-                             const plim_trainer_options *training, turn *t, plim_trial *out) {
+                             const plim_trainer_options *training, turn *trial_turn, plim_trial *out) {
   const int64_t begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
   for (int i = 0; i < MOST_TURNS && status == PLIM_OK; i++) {
     if (i > 0 && plim_now_ns() - begin_ns > enough_ns) break;
-    status = run_turn(device, dataset, program, training, t, &out->paged_ns);
+    status = run_turn(device, dataset, program, training, trial_turn, &out->paged_ns);
     if (status != PLIM_OK) break;
     *other = exchange(program, other);
-    status = run_turn(device, dataset, program, training, t, &out->unpaged_ns);
+    status = run_turn(device, dataset, program, training, trial_turn, &out->unpaged_ns);
     *other = exchange(program, other);
   }
   return status;
@@ -86,7 +86,7 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
                            plim_trial *out) {
   const plans none = {{NULL}};
   plim_trainer_options alone = *training;
-  turn t = {.steps = steps};
+  turn trial_turn = {.steps = steps};
   plim_trial found = {0, 0};
   plim_refused_list refused = {.n = 0}; /* by the turn that ran last */
   alone.budget_change = NULL;
@@ -97,12 +97,12 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
   plim_status status = plan_other(program, planning);
   const int32_t other_from_front = program->from_front;
   plans other = exchange(program, &paged);
-  if (status == PLIM_OK) status = plim_allocate(program->ctx, steps, sizeof *t.time_ns, &t.time_ns);
-  if (status == PLIM_OK) status = alternate(device, dataset, program, &other, &alone, &t, &found);
+  if (status == PLIM_OK) status = plim_allocate(program->ctx, steps, sizeof *trial_turn.time_ns, &trial_turn.time_ns);
+  if (status == PLIM_OK) status = alternate(device, dataset, program, &other, &alone, &trial_turn, &found);
   const int other_stays = status == PLIM_OK && found.unpaged_ns < found.paged_ns;
   if (other_stays) other = exchange(program, &other);
   program->from_front = other_stays ? other_from_front : from_front;
-  plim_release(program->ctx, t.time_ns, steps, sizeof *t.time_ns);
+  plim_release(program->ctx, trial_turn.time_ns, steps, sizeof *trial_turn.time_ns);
   free_plans(&other);
   if (status == PLIM_OK) *out = found;
   const int other_refused = refused.n > 0 && found.paged_ns > 0 && found.unpaged_ns == 0;
