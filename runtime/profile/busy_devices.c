@@ -40,161 +40,164 @@ struct plim_busy_devices {
 
 /* ---- the threads ---- */
 
-static void leave(plim_busy_devices *b, int32_t *count) {
-  (void)pthread_mutex_lock(&b->mutex);
+static void leave(plim_busy_devices *busy, int32_t *count) {
+  (void)pthread_mutex_lock(&busy->mutex);
   --*count;
-  (void)pthread_cond_broadcast(&b->changed);
-  (void)pthread_mutex_unlock(&b->mutex);
+  (void)pthread_cond_broadcast(&busy->changed);
+  (void)pthread_mutex_unlock(&busy->mutex);
 }
 
-static void note_failure(busy_device *d, plim_status status) {
-  plim_busy_devices *b = d->busy;
-  (void)pthread_mutex_lock(&b->mutex);
-  if (b->failed == PLIM_OK) {
-    b->failed = status;
-    b->why = d->error;
+static void note_failure(busy_device *own, plim_status status) {
+  plim_busy_devices *busy = own->busy;
+  (void)pthread_mutex_lock(&busy->mutex);
+  if (busy->failed == PLIM_OK) {
+    busy->failed = status;
+    busy->why = own->error;
   }
-  (void)pthread_mutex_unlock(&b->mutex);
+  (void)pthread_mutex_unlock(&busy->mutex);
 }
 
 /* Run the case until the join, at least once. */
-static void work(busy_device *d) {
-  plim_busy_devices *b = d->busy;
+static void work(busy_device *own) {
+  plim_busy_devices *busy = own->busy;
   plim_status status;
-  leave(b, &b->idle);
+  leave(busy, &busy->idle);
   do {
     int64_t time_ns;
-    status = plim_measure_run(&d->memory, b->group, &d->member, &time_ns);
-  } while (status == PLIM_OK && !atomic_load(&b->stop));
-  if (status != PLIM_OK) note_failure(d, status);
-  leave(b, &b->working);
+    status = plim_measure_run(&own->memory, busy->group, &own->member, &time_ns);
+  } while (status == PLIM_OK && !atomic_load(&busy->stop));
+  if (status != PLIM_OK) note_failure(own, status);
+  leave(busy, &busy->working);
 }
 
 /* Wait for the next fork after number `last`. Returns 0 when there is none. */
-static int wait_for_fork(plim_busy_devices *b, int64_t last) {
-  (void)pthread_mutex_lock(&b->mutex);
-  while (!b->closing && b->fork == last) (void)pthread_cond_wait(&b->changed, &b->mutex);
-  const int closing = b->closing;
-  (void)pthread_mutex_unlock(&b->mutex);
+static int wait_for_fork(plim_busy_devices *busy, int64_t last) {
+  (void)pthread_mutex_lock(&busy->mutex);
+  while (!busy->closing && busy->fork == last) (void)pthread_cond_wait(&busy->changed, &busy->mutex);
+  const int closing = busy->closing;
+  (void)pthread_mutex_unlock(&busy->mutex);
   return !closing;
 }
 
 static void *device_main(void *user) {
-  busy_device *d = user;
-  plim_context_fail_into(d->busy->set->device->ctx, d->error);
-  plim_threads_adopt(d->busy->set->device->machine.threads);
-  for (int64_t last = 0; wait_for_fork(d->busy, last); last++) work(d);
+  busy_device *own = user;
+  plim_context_fail_into(own->busy->set->device->ctx, own->error);
+  plim_threads_adopt(own->busy->set->device->machine.threads);
+  for (int64_t last = 0; wait_for_fork(own->busy, last); last++) work(own);
   return NULL;
 }
 
 /* ---- fork and join ---- */
 
-static void wait_for_none(plim_busy_devices *b, const int32_t *count) {
-  while (*count > 0) (void)pthread_cond_wait(&b->changed, &b->mutex);
+static void wait_for_none(plim_busy_devices *busy, const int32_t *count) {
+  while (*count > 0) (void)pthread_cond_wait(&busy->changed, &busy->mutex);
 }
 
-static void fork_devices(plim_busy_devices *b) {
-  (void)pthread_mutex_lock(&b->mutex);
-  atomic_store(&b->stop, 0);
-  b->failed = PLIM_OK;
-  b->idle = b->working = b->n;
-  b->fork++;
-  (void)pthread_cond_broadcast(&b->changed);
-  wait_for_none(b, &b->idle);
-  (void)pthread_mutex_unlock(&b->mutex);
+static void fork_devices(plim_busy_devices *busy) {
+  (void)pthread_mutex_lock(&busy->mutex);
+  atomic_store(&busy->stop, 0);
+  busy->failed = PLIM_OK;
+  busy->idle = busy->working = busy->n;
+  busy->fork++;
+  (void)pthread_cond_broadcast(&busy->changed);
+  wait_for_none(busy, &busy->idle);
+  (void)pthread_mutex_unlock(&busy->mutex);
 }
 
-static plim_status join_devices(plim_busy_devices *b) {
-  atomic_store(&b->stop, 1);
-  (void)pthread_mutex_lock(&b->mutex);
-  wait_for_none(b, &b->working);
-  (void)pthread_mutex_unlock(&b->mutex);
-  return b->failed;
+static plim_status join_devices(plim_busy_devices *busy) {
+  atomic_store(&busy->stop, 1);
+  (void)pthread_mutex_lock(&busy->mutex);
+  wait_for_none(busy, &busy->working);
+  (void)pthread_mutex_unlock(&busy->mutex);
+  return busy->failed;
 }
 
 /* Give each device the case, with a kernel of its own. */
-static plim_status set_case(plim_busy_devices *b, const plim_profile_group *group, const plim_profile_case *c) {
-  plim_device *device = b->set->device;
-  const int64_t at = c - b->set->cases;
-  b->group = group;
-  for (int32_t i = 0; i < b->n; i++) {
-    busy_device *d = &b->device[i];
-    if (!d->kernel[at]) PLIM_TRY(device->api->kernels.prepare(device, &group->desc, c->variant.name, &d->kernel[at]));
-    d->member = *c;
-    d->member.kernel = d->kernel[at];
+static plim_status set_case(plim_busy_devices *busy, const plim_profile_group *group,
+                            const plim_profile_case *profile_case) {
+  plim_device *device = busy->set->device;
+  const int64_t at = profile_case - busy->set->cases;
+  busy->group = group;
+  for (int32_t i = 0; i < busy->n; i++) {
+    busy_device *own = &busy->device[i];
+    if (!own->kernel[at])
+      PLIM_TRY(device->api->kernels.prepare(device, &group->desc, profile_case->variant.name, &own->kernel[at]));
+    own->member = *profile_case;
+    own->member.kernel = own->kernel[at];
   }
   return PLIM_OK;
 }
 
-plim_status plim_busy_devices_run(plim_busy_devices *b, plim_measurement *m, const plim_profile_group *group,
-                                  const plim_profile_case *c, int64_t *time_ns) {
-  if (!b) return plim_measure_run(m, group, c, time_ns);
-  PLIM_TRY(set_case(b, group, c));
-  fork_devices(b);
-  const plim_status own = plim_measure_run(m, group, c, time_ns), beside = join_devices(b);
+plim_status plim_busy_devices_run(plim_busy_devices *busy, plim_measurement *measurement,
+                                  const plim_profile_group *group, const plim_profile_case *profile_case,
+                                  int64_t *time_ns) {
+  if (!busy) return plim_measure_run(measurement, group, profile_case, time_ns);
+  PLIM_TRY(set_case(busy, group, profile_case));
+  fork_devices(busy);
+  const plim_status own = plim_measure_run(measurement, group, profile_case, time_ns), beside = join_devices(busy);
   if (own != PLIM_OK || beside == PLIM_OK) return own;
-  return plim_fail(b->set->device->ctx, beside, "on a device that is busy beside: %s", b->why);
+  return plim_fail(busy->set->device->ctx, beside, "on a device that is busy beside: %s", busy->why);
 }
 
 /* ---- open and close ---- */
 
-static plim_status start(busy_device *d, const plim_measure_needs *most, int64_t limit) {
-  plim_busy_devices *b = d->busy;
-  plim_context *ctx = b->set->device->ctx;
-  PLIM_TRY(plim_allocate(ctx, b->n_cases, sizeof *d->kernel, &d->kernel));
-  PLIM_TRY(plim_measure_begin(b->set, most, limit, &d->memory));
-  const int error = pthread_create(&d->thread, NULL, device_main, d);
+static plim_status start(busy_device *own, const plim_measure_needs *most, int64_t limit) {
+  plim_busy_devices *busy = own->busy;
+  plim_context *ctx = busy->set->device->ctx;
+  PLIM_TRY(plim_allocate(ctx, busy->n_cases, sizeof *own->kernel, &own->kernel));
+  PLIM_TRY(plim_measure_begin(busy->set, most, limit, &own->memory));
+  const int error = pthread_create(&own->thread, NULL, device_main, own);
   if (error != 0)
     return plim_fail(ctx, PLIM_ENOMEM, "the thread of a busy device cannot be started: %s", strerror(error));
-  b->n_started++;
+  busy->n_started++;
   return PLIM_OK;
 }
 
 plim_status plim_busy_devices_open(plim_profile_set *set, const plim_measure_needs *most, int64_t limit,
                                    plim_busy_devices **out) {
   plim_context *ctx = set->device->ctx;
-  plim_busy_devices *b = NULL;
+  plim_busy_devices *busy = NULL;
   *out = NULL;
   if (set->beside == 0) return PLIM_OK;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *b, &b));
-  b->set = set;
-  b->n_cases = set->n_cases;
-  (void)pthread_mutex_init(&b->mutex, NULL); /* neither can fail with default attributes here */
-  (void)pthread_cond_init(&b->changed, NULL);
-  plim_status status = plim_allocate(ctx, set->beside, sizeof *b->device, &b->device);
-  if (status == PLIM_OK) b->n = set->beside;
-  for (int32_t i = 0; i < b->n && status == PLIM_OK; i++) {
-    b->device[i].busy = b;
-    status = start(&b->device[i], most, limit);
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *busy, &busy));
+  busy->set = set;
+  busy->n_cases = set->n_cases;
+  (void)pthread_mutex_init(&busy->mutex, NULL); /* neither can fail with default attributes here */
+  (void)pthread_cond_init(&busy->changed, NULL);
+  plim_status status = plim_allocate(ctx, set->beside, sizeof *busy->device, &busy->device);
+  if (status == PLIM_OK) busy->n = set->beside;
+  for (int32_t i = 0; i < busy->n && status == PLIM_OK; i++) {
+    busy->device[i].busy = busy;
+    status = start(&busy->device[i], most, limit);
   }
   if (status == PLIM_OK) {
-    *out = b;
+    *out = busy;
   } else {
-    plim_busy_devices_close(b);
+    plim_busy_devices_close(busy);
   }
   return status;
 }
 
-static void free_device(const plim_busy_devices *b, busy_device *d) {
-  plim_device *device = b->set->device;
-  for (int32_t i = 0; i < b->n_cases && d->kernel; i++) {
-    if (d->kernel[i]) device->api->kernels.unprepare(device, d->kernel[i]);
+static void free_device(const plim_busy_devices *busy, busy_device *own) {
+  plim_device *device = busy->set->device;
+  for (int32_t i = 0; i < busy->n_cases && own->kernel; i++) {
+    if (own->kernel[i]) device->api->kernels.unprepare(device, own->kernel[i]);
   }
-  plim_release(device->ctx, d->kernel, b->n_cases, sizeof *d->kernel);
-  plim_measure_end(&d->memory);
+  plim_release(device->ctx, own->kernel, busy->n_cases, sizeof *own->kernel);
+  plim_measure_end(&own->memory);
 }
 
-void plim_busy_devices_close(plim_busy_devices *b) {
-  if (!b) return;
-  plim_context *ctx = b->set->device->ctx;
-  (void)pthread_mutex_lock(&b->mutex);
-  b->closing = 1;
-  (void)pthread_cond_broadcast(&b->changed);
-  (void)pthread_mutex_unlock(&b->mutex);
-  for (int32_t i = 0; i < b->n_started; i++) (void)pthread_join(b->device[i].thread, NULL);
-  for (int32_t i = 0; i < b->n; i++) free_device(b, &b->device[i]);
-  (void)pthread_cond_destroy(&b->changed);
-  (void)pthread_mutex_destroy(&b->mutex);
-  plim_release(ctx, b->device, b->n, sizeof *b->device);
-  plim_release(ctx, b, 1, sizeof *b);
+void plim_busy_devices_close(plim_busy_devices *busy) {
+  if (!busy) return;
+  plim_context *ctx = busy->set->device->ctx;
+  (void)pthread_mutex_lock(&busy->mutex);
+  busy->closing = 1;
+  (void)pthread_cond_broadcast(&busy->changed);
+  (void)pthread_mutex_unlock(&busy->mutex);
+  for (int32_t i = 0; i < busy->n_started; i++) (void)pthread_join(busy->device[i].thread, NULL);
+  for (int32_t i = 0; i < busy->n; i++) free_device(busy, &busy->device[i]);
+  (void)pthread_cond_destroy(&busy->changed);
+  (void)pthread_mutex_destroy(&busy->mutex);
+  plim_release(ctx, busy->device, busy->n, sizeof *busy->device);
+  plim_release(ctx, busy, 1, sizeof *busy);
 }

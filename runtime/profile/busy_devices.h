@@ -21,8 +21,8 @@ void plim_busy_devices_close(plim_busy_devices *busy); /* NULL is legal */
 /* Run a prepared case once while the busy devices run it again and again; *time_ns out. busy NULL: run it alone.
  * Returns when all are idle. The status of the run, else the first failure of a busy device. Takes up to two runs, and
  * on its first call for a case prepares a kernel for each device. */
-PLIM_MUST_USE plim_status plim_busy_devices_run(plim_busy_devices *busy, plim_measurement *m,
-                                                const plim_profile_group *group, const plim_profile_case *c,
+PLIM_MUST_USE plim_status plim_busy_devices_run(plim_busy_devices *busy, plim_measurement *measurement,
+                                                const plim_profile_group *group, const plim_profile_case *profile_case,
                                                 int64_t *time_ns);
 
 #endif

@@ -11,30 +11,30 @@ void plim_energy_meter_open(const plim_device *device, plim_energy_meter *out) {
   plim_rapl_open(NULL, &out->packages);
 }
 
-static void add_gpu(plim_energy_meter *m) {
-  const int64_t now_mj = plim_device_cuda_energy_mj(m->device);
-  if (now_mj < m->last_mj) { /* not readable, or the driver was loaded anew */
-    m->device = NULL;
+static void add_gpu(plim_energy_meter *meter) {
+  const int64_t now_mj = plim_device_cuda_energy_mj(meter->device);
+  if (now_mj < meter->last_mj) { /* not readable, or the driver was loaded anew */
+    meter->device = NULL;
     return;
   }
-  m->gpu_joule += (double)(now_mj - m->last_mj) * 1e-3;
-  m->last_mj = now_mj;
+  meter->gpu_joule += (double)(now_mj - meter->last_mj) * 1e-3;
+  meter->last_mj = now_mj;
 }
 
-void plim_energy_meter_start(plim_energy_meter *m) {
-  const double before = m->gpu_joule;
-  plim_rapl_start(&m->packages);
-  if (m->device) add_gpu(m);
-  m->gpu_joule = before;
-  m->read_ns = plim_now_ns();
+void plim_energy_meter_start(plim_energy_meter *meter) {
+  const double before = meter->gpu_joule;
+  plim_rapl_start(&meter->packages);
+  if (meter->device) add_gpu(meter);
+  meter->gpu_joule = before;
+  meter->read_ns = plim_now_ns();
 }
 
-void plim_energy_meter_add(plim_energy_meter *m) {
-  plim_rapl_add(&m->packages);
-  if (m->device) add_gpu(m);
-  m->read_ns = plim_now_ns();
+void plim_energy_meter_add(plim_energy_meter *meter) {
+  plim_rapl_add(&meter->packages);
+  if (meter->device) add_gpu(meter);
+  meter->read_ns = plim_now_ns();
 }
 
-void plim_energy_meter_keep(plim_energy_meter *m) {
-  if (plim_now_ns() - m->read_ns > KEEP_NS) plim_energy_meter_add(m);
+void plim_energy_meter_keep(plim_energy_meter *meter) {
+  if (plim_now_ns() - meter->read_ns > KEEP_NS) plim_energy_meter_add(meter);
 }

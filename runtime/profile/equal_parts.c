@@ -50,12 +50,12 @@ void plim_equal_parts_free(plim_context *ctx, plim_equal_parts *parts) {
 /* ---- comparing ---- */
 
 static plim_status prepare_case(plim_profile_set *set, const plim_profile_group *group, const char *variant,
-                                plim_profile_case *c, plim_measure_needs *most) {
+                                plim_profile_case *profile_case, plim_measure_needs *most) {
   const plim_device_api *api = set->device->api;
-  (void)snprintf(c->variant.name, sizeof c->variant.name, "%s", variant);
-  PLIM_TRY(api->kernels.prepare(set->device, &group->desc, variant, &c->kernel));
-  c->variant.workspace_bytes = api->kernels.workspace(set->device, c->kernel);
-  plim_measure_need(group, c, most);
+  (void)snprintf(profile_case->variant.name, sizeof profile_case->variant.name, "%s", variant);
+  PLIM_TRY(api->kernels.prepare(set->device, &group->desc, variant, &profile_case->kernel));
+  profile_case->variant.workspace_bytes = api->kernels.workspace(set->device, profile_case->kernel);
+  plim_measure_need(group, profile_case, most);
   return PLIM_OK;
 }
 

@@ -36,7 +36,8 @@ typedef struct plim_measure_needs {
 int64_t plim_measure_step_bytes(const plim_graph *graph);
 
 /* Increase the needs to those of a case of the group. */
-void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most);
+void plim_measure_need(const plim_profile_group *group, const plim_profile_case *profile_case,
+                       plim_measure_needs *most);
 
 /* PLIM_ECANCEL after a cancel. Called before each run and each build, which may take a tenth of a second; a pass over
  * all cases may take ten seconds. */
@@ -44,30 +45,31 @@ PLIM_MUST_USE plim_status plim_measure_check_cancelled(const plim_profile_set *s
 
 /* Prepare the kernel of a case of the group, unless it is prepared. The status of the device. */
 PLIM_MUST_USE plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group,
-                                               plim_profile_case *c);
+                                               plim_profile_case *profile_case);
 
 /* Allocate memory for cases with these needs. Call plim_measure_end also after a failure.
  *   limit  in  most bytes to allocate, if the needs are less; 0: no limit
  * PLIM_ENOMEM, PLIM_ENOFIT. */
 PLIM_MUST_USE plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *most, int64_t limit,
-                                             plim_measurement *m);
-void plim_measure_end(plim_measurement *m);
+                                             plim_measurement *measurement);
+void plim_measure_end(plim_measurement *measurement);
 
 /* Run a prepared case once; *time_ns out. */
-PLIM_MUST_USE plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group,
-                                           const plim_profile_case *c, int64_t *time_ns);
+PLIM_MUST_USE plim_status plim_measure_run(plim_measurement *measurement, const plim_profile_group *group,
+                                           const plim_profile_case *profile_case, int64_t *time_ns);
 
 /* Run a prepared case of f32 or bf16 operands on random inputs. The inputs are the same, at the same addresses, in
  * every call for a group. *out is the only output, valid until the next run. The device must be host_visible. */
-PLIM_MUST_USE plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group,
-                                              const plim_profile_case *c, int64_t *time_ns, const void **out);
+PLIM_MUST_USE plim_status plim_measure_result(plim_measurement *measurement, const plim_profile_group *group,
+                                              const plim_profile_case *profile_case, int64_t *time_ns,
+                                              const void **out);
 
 /* Run a prepared case once with its operands one after another. The numbers and addresses are the same for each case of
  * a group.
  *   result  [n]  out  the first outputs, on the device, valid until the next run; NULL after the last. All NULL: the
  *                     memory is too small for such a layout, and nothing has run */
-PLIM_MUST_USE plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *group,
-                                            const plim_profile_case *c, int64_t *time_ns, const void **result,
-                                            int32_t n);
+PLIM_MUST_USE plim_status plim_measure_line(plim_measurement *measurement, const plim_profile_group *group,
+                                            const plim_profile_case *profile_case, int64_t *time_ns,
+                                            const void **result, int32_t n);
 
 #endif

@@ -180,18 +180,19 @@ static void release_text(op_text *text) {
   plim_release(text->ctx, text->chars, text->capacity, 1);
 }
 
-static void apply(const plim_profile_cache *cache, const char *op, int parts, int64_t limit_ns, plim_profile_case *c) {
-  int32_t i = find(cache, op, c->variant.name);
-  if (!is_at(cache, i, op, c->variant.name) || (parts && !cache->row[i].numerics_key[0])) return;
+static void apply(const plim_profile_cache *cache, const char *op, int parts, int64_t limit_ns,
+                  plim_profile_case *profile_case) {
+  int32_t i = find(cache, op, profile_case->variant.name);
+  if (!is_at(cache, i, op, profile_case->variant.name) || (parts && !cache->row[i].numerics_key[0])) return;
   const plim_profile_row *row = &cache->row[i];
   if (row->left_out_ns >= limit_ns) {
-    c->left_out_ns = row->left_out_ns;
-    c->dropped = 1;
-    memcpy(c->why, row->why, sizeof c->why);
+    profile_case->left_out_ns = row->left_out_ns;
+    profile_case->dropped = 1;
+    memcpy(profile_case->why, row->why, sizeof profile_case->why);
   }
   if (row->left_out_ns > 0) return;
-  c->variant.time_ns = row->time_ns;
-  if (parts) memcpy(c->variant.numerics_key, row->numerics_key, sizeof c->variant.numerics_key);
+  profile_case->variant.time_ns = row->time_ns;
+  if (parts) memcpy(profile_case->variant.numerics_key, row->numerics_key, sizeof profile_case->variant.numerics_key);
 }
 
 plim_status plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set) {
@@ -258,17 +259,18 @@ done:
   return status;
 }
 
-static plim_status store_case(plim_profile_cache *cache, const char *op, int parts, const plim_profile_case *c) {
+static plim_status store_case(plim_profile_cache *cache, const char *op, int parts,
+                              const plim_profile_case *profile_case) {
   plim_profile_row *row;
-  const int known = (c->variant.time_ns >= 0 || c->left_out_ns > 0) && c->round >= 0;
-  if (!known && !c->how[0]) return PLIM_OK;
-  PLIM_TRY(reach(cache, op, c->variant.name, &row));
-  memcpy(row->how, c->how, sizeof row->how);
+  const int known = (profile_case->variant.time_ns >= 0 || profile_case->left_out_ns > 0) && profile_case->round >= 0;
+  if (!known && !profile_case->how[0]) return PLIM_OK;
+  PLIM_TRY(reach(cache, op, profile_case->variant.name, &row));
+  memcpy(row->how, profile_case->how, sizeof row->how);
   if (!known) return PLIM_OK;
-  row->time_ns = c->variant.time_ns;
-  row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
-  (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");
-  (void)snprintf(row->numerics_key, sizeof row->numerics_key, "%s", parts ? c->variant.numerics_key : "");
+  row->time_ns = profile_case->variant.time_ns;
+  row->left_out_ns = profile_case->variant.time_ns < 0 ? profile_case->left_out_ns : 0;
+  (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? profile_case->why : "");
+  (void)snprintf(row->numerics_key, sizeof row->numerics_key, "%s", parts ? profile_case->variant.numerics_key : "");
   return PLIM_OK;
 }
 

@@ -8,27 +8,28 @@
 #include "runtime/base/text.h"
 #include "runtime/device/desc.h"
 
-plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c,
+plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *profile_case,
                               const char *why) {
   int32_t left = 0;
-  if (c->kernel) set->device->api->kernels.unprepare(set->device, c->kernel);
-  c->kernel = NULL;
-  c->dropped = 1;
-  c->left_out_ns = PLIM_TIME_INFINITE; /* so that no later start tries it with more time */
-  c->variant.time_ns = PLIM_UNKNOWN;
-  (void)snprintf(c->why, sizeof c->why, "%s", why);
-  plim_text_make_printable(c->why); /* it is written to documents */
+  if (profile_case->kernel) set->device->api->kernels.unprepare(set->device, profile_case->kernel);
+  profile_case->kernel = NULL;
+  profile_case->dropped = 1;
+  profile_case->left_out_ns = PLIM_TIME_INFINITE; /* so that no later start tries it with more time */
+  profile_case->variant.time_ns = PLIM_UNKNOWN;
+  (void)snprintf(profile_case->why, sizeof profile_case->why, "%s", why);
+  plim_text_make_printable(profile_case->why); /* it is written to documents */
   for (int32_t i = group->first; i < group->first + group->n; i++) left += !set->cases[i].dropped;
   if (left > 0) return PLIM_OK;
   return plim_fail(set->device->ctx, PLIM_EDEVICE, "op \"%s\" has no variant left; the last, \"%s\": %s",
-                   set->graph->op[group->op].name, c->variant.name, c->why);
+                   set->graph->op[group->op].name, profile_case->variant.name, profile_case->why);
 }
 
-plim_status plim_profile_drop_failed(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c,
-                                     plim_status failed) {
+plim_status plim_profile_drop_failed(plim_profile_set *set, const plim_profile_group *group,
+                                     plim_profile_case *profile_case, plim_status failed) {
   char why[PLIM_ERROR_BYTES / 2];
-  PLIM_TRY(plim_device_outlives(set->device, failed, set->graph->op[group->op].name, c->variant.name, why, sizeof why));
-  return plim_profile_drop(set, group, c, why);
+  PLIM_TRY(plim_device_outlives(set->device, failed, set->graph->op[group->op].name, profile_case->variant.name, why,
+                                sizeof why));
+  return plim_profile_drop(set, group, profile_case, why);
 }
 
 /* ---- removing a variant from a profile ---- */

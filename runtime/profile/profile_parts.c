@@ -43,11 +43,11 @@ static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, i
   if (n > PLIM_KERNEL_VARIANTS) n = PLIM_KERNEL_VARIANTS;
   PLIM_TRY(plim_resize_array(set->device->ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
   for (int i = 0; i < n; i++) {
-    plim_profile_case *c = &set->cases[set->n_cases++];
-    *c = (plim_profile_case){.variant = {.time_ns = PLIM_UNKNOWN, .workspace_bytes = info[i].workspace_bytes},
-                             .dropped = 1};
-    memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
-    memcpy(c->variant.numerics_key, info[i].numerics_key, sizeof c->variant.numerics_key);
+    plim_profile_case *profile_case = &set->cases[set->n_cases++];
+    *profile_case = (plim_profile_case){
+        .variant = {.time_ns = PLIM_UNKNOWN, .workspace_bytes = info[i].workspace_bytes}, .dropped = 1};
+    memcpy(profile_case->variant.name, info[i].name, sizeof profile_case->variant.name);
+    memcpy(profile_case->variant.numerics_key, info[i].numerics_key, sizeof profile_case->variant.numerics_key);
   }
   group->n_parts = n;
   return PLIM_OK;
@@ -75,61 +75,62 @@ typedef struct comparison {
   const plim_profile_group *of;
 } comparison;
 
-static plim_status compare(comparison *k, const plim_profile_group *group, plim_profile_case *c) {
-  plim_profile_case *whole = &k->set->cases[group->whole];
+static plim_status compare(comparison *compared, const plim_profile_group *group, plim_profile_case *profile_case) {
+  plim_profile_case *whole = &compared->set->cases[group->whole];
   const void *out;
   int64_t time_ns;
-  PLIM_TRY(plim_measure_prepare(k->set, group, c));
-  if (k->of != group) {
-    PLIM_TRY(plim_measure_result(&k->memory, group, whole, &time_ns, &out));
-    memcpy(k->result, out, (size_t)plim_shape_bytes(&group->desc.out[0]));
-    k->of = group;
+  PLIM_TRY(plim_measure_prepare(compared->set, group, profile_case));
+  if (compared->of != group) {
+    PLIM_TRY(plim_measure_result(&compared->memory, group, whole, &time_ns, &out));
+    memcpy(compared->result, out, (size_t)plim_shape_bytes(&group->desc.out[0]));
+    compared->of = group;
   }
-  PLIM_TRY(plim_measure_result(&k->memory, group, c, &time_ns, &out));
-  if (memcmp(k->result, out, (size_t)plim_shape_bytes(&group->desc.out[0])) == 0) {
-    memcpy(c->variant.numerics_key, whole->variant.numerics_key, sizeof c->variant.numerics_key);
+  PLIM_TRY(plim_measure_result(&compared->memory, group, profile_case, &time_ns, &out));
+  if (memcmp(compared->result, out, (size_t)plim_shape_bytes(&group->desc.out[0])) == 0) {
+    memcpy(profile_case->variant.numerics_key, whole->variant.numerics_key, sizeof profile_case->variant.numerics_key);
   } else {
-    c->variant.time_ns = time_ns; /* known: not to be run again */
+    profile_case->variant.time_ns = time_ns; /* known: not to be run again */
   }
-  k->measured = 1;
+  compared->measured = 1;
   return PLIM_OK;
 }
 
-static int is_equal(const plim_profile_set *set, const plim_profile_group *group, const plim_profile_case *c) {
-  return strcmp(c->variant.numerics_key, set->cases[group->whole].variant.numerics_key) == 0;
+static int is_equal(const plim_profile_set *set, const plim_profile_group *group,
+                    const plim_profile_case *profile_case) {
+  return strcmp(profile_case->variant.numerics_key, set->cases[group->whole].variant.numerics_key) == 0;
 }
 
 /* The next part to compare from *at on; NULL after the last. last_bytes: workspace of the last equal part. */
 static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_group *group, int64_t last_bytes,
                                     int32_t *at) {
   for (; *at < group->n_parts; ++*at) {
-    plim_profile_case *c = &set->cases[group->first_part + *at];
-    if (saves(c->variant.workspace_bytes, last_bytes)) return c;
+    plim_profile_case *profile_case = &set->cases[group->first_part + *at];
+    if (saves(profile_case->variant.workspace_bytes, last_bytes)) return profile_case;
   }
   return NULL;
 }
 
 /* Visit the parts of a group, and keep those that give the bits of the whole. k NULL: nothing runs, and the visit ends
  * at the first part that was never compared; *unknown becomes 1 there. */
-static plim_status visit(plim_profile_set *set, const plim_profile_group *group, comparison *k, int *unknown) {
+static plim_status visit(plim_profile_set *set, const plim_profile_group *group, comparison *compared, int *unknown) {
   int64_t last_bytes = set->cases[group->whole].variant.workspace_bytes;
   plim_context *ctx = set->device->ctx;
-  plim_profile_case *c;
-  for (int32_t at = 0; (c = next_part(set, group, last_bytes, &at)) != NULL; at++) {
-    if (c->variant.time_ns < 0) {
+  plim_profile_case *profile_case;
+  for (int32_t at = 0; (profile_case = next_part(set, group, last_bytes, &at)) != NULL; at++) {
+    if (profile_case->variant.time_ns < 0) {
       *unknown = 1;
-      if (!k) return PLIM_OK;
+      if (!compared) return PLIM_OK;
       PLIM_TRY(plim_measure_check_cancelled(set));
-      plim_status status = compare(k, group, c);
+      plim_status status = compare(compared, group, profile_case);
       if (status != PLIM_OK) {
-        return plim_fail(ctx, status, "op \"%s\", variant \"%s\": %s", set->graph->op[group->op].name, c->variant.name,
-                         plim_context_error(ctx));
+        return plim_fail(ctx, status, "op \"%s\", variant \"%s\": %s", set->graph->op[group->op].name,
+                         profile_case->variant.name, plim_context_error(ctx));
       }
     }
-    c->dropped = !is_equal(set, group, c);
-    if (c->dropped) continue;
-    last_bytes = c->variant.workspace_bytes;
-    PLIM_TRY(plim_equal_parts_add(set->device, &group->desc, c->variant.name));
+    profile_case->dropped = !is_equal(set, group, profile_case);
+    if (profile_case->dropped) continue;
+    last_bytes = profile_case->variant.workspace_bytes;
+    PLIM_TRY(plim_equal_parts_add(set->device, &group->desc, profile_case->variant.name));
   }
   return PLIM_OK;
 }
@@ -137,24 +138,24 @@ static plim_status visit(plim_profile_set *set, const plim_profile_group *group,
 /* ---- times ---- */
 
 /* Is the case kept, and its time not known yet? */
-static int wants_time(const plim_profile_case *c) {
-  return !c->dropped && c->variant.time_ns < 0;
+static int wants_time(const plim_profile_case *profile_case) {
+  return !profile_case->dropped && profile_case->variant.time_ns < 0;
 }
 
 /* Time the kept parts of a group. In every pass the whole runs once, then each part. */
-static plim_status time_parts(comparison *k, const plim_profile_group *group, int32_t passes) {
-  plim_profile_case *part = &k->set->cases[group->first_part];
-  const plim_profile_case *whole = &k->set->cases[group->whole];
+static plim_status time_parts(comparison *compared, const plim_profile_group *group, int32_t passes) {
+  plim_profile_case *part = &compared->set->cases[group->first_part];
+  const plim_profile_case *whole = &compared->set->cases[group->whole];
   int64_t part_ns[PLIM_KERNEL_VARIANTS], whole_ns = PLIM_TIME_INFINITE, time_ns;
   for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = PLIM_TIME_INFINITE;
   for (int32_t pass = 0; pass < passes; pass++) {
-    PLIM_TRY(plim_measure_check_cancelled(k->set));
-    PLIM_TRY(plim_busy_devices_run(k->busy, &k->memory, group, whole, &time_ns));
+    PLIM_TRY(plim_measure_check_cancelled(compared->set));
+    PLIM_TRY(plim_busy_devices_run(compared->busy, &compared->memory, group, whole, &time_ns));
     whole_ns = plim_integers_smaller(whole_ns, time_ns);
     for (int32_t i = 0; i < group->n_parts; i++) {
       if (!wants_time(&part[i])) continue;
-      PLIM_TRY(plim_measure_check_cancelled(k->set));
-      PLIM_TRY(plim_busy_devices_run(k->busy, &k->memory, group, &part[i], &time_ns));
+      PLIM_TRY(plim_measure_check_cancelled(compared->set));
+      PLIM_TRY(plim_busy_devices_run(compared->busy, &compared->memory, group, &part[i], &time_ns));
       part_ns[i] = plim_integers_smaller(part_ns[i], time_ns);
     }
   }
@@ -165,53 +166,53 @@ static plim_status time_parts(comparison *k, const plim_profile_group *group, in
   return PLIM_OK;
 }
 
-static plim_status measure_group(comparison *k, const plim_profile_group *group, int32_t passes) {
+static plim_status measure_group(comparison *compared, const plim_profile_group *group, int32_t passes) {
   int unknown = 0, wanted = 0;
-  PLIM_TRY(visit(k->set, group, k, &unknown));
+  PLIM_TRY(visit(compared->set, group, compared, &unknown));
   for (int32_t i = group->first_part; i < group->first_part + group->n_parts; i++) {
-    wanted |= wants_time(&k->set->cases[i]);
+    wanted |= wants_time(&compared->set->cases[i]);
   }
-  return wanted ? time_parts(k, group, passes) : PLIM_OK;
+  return wanted ? time_parts(compared, group, passes) : PLIM_OK;
 }
 
 /* Prepare the whole of each group with parts to measure. *most out: the needs of all, 0 when there is none. */
-static plim_status prepare_wholes(comparison *k, plim_measure_needs *most) {
+static plim_status prepare_wholes(comparison *compared, plim_measure_needs *most) {
   *most = (plim_measure_needs){0};
-  for (int32_t g = 0; g < k->set->n_groups; g++) {
-    const plim_profile_group *group = &k->set->group[g];
+  for (int32_t g = 0; g < compared->set->n_groups; g++) {
+    const plim_profile_group *group = &compared->set->group[g];
     int unknown = 0;
-    if (group->n_parts > 0) PLIM_TRY(visit(k->set, group, NULL, &unknown));
+    if (group->n_parts > 0) PLIM_TRY(visit(compared->set, group, NULL, &unknown));
     if (!unknown) continue;
-    plim_measure_need(group, &k->set->cases[group->whole], most);
-    PLIM_TRY(plim_measure_prepare(k->set, group, &k->set->cases[group->whole]));
+    plim_measure_need(group, &compared->set->cases[group->whole], most);
+    PLIM_TRY(plim_measure_prepare(compared->set, group, &compared->set->cases[group->whole]));
     int64_t bytes = plim_shape_bytes(&group->desc.out[0]);
-    if (bytes > k->result_bytes) k->result_bytes = bytes;
+    if (bytes > compared->result_bytes) compared->result_bytes = bytes;
   }
   return PLIM_OK;
 }
 
 plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit, int32_t *measured) {
-  comparison k = {.set = set};
+  comparison compared = {.set = set};
   int64_t result_bytes = 0;
   plim_measure_needs most;
   plim_status status;
-  PLIM_CHECK(prepare_wholes(&k, &most));
+  PLIM_CHECK(prepare_wholes(&compared, &most));
   if (most.bytes > 0) {
-    PLIM_CHECK(plim_allocate(set->device->ctx, k.result_bytes, 1, &k.result));
-    result_bytes = k.result_bytes;
-    PLIM_CHECK(plim_measure_begin(set, &most, limit, &k.memory));
-    PLIM_CHECK(plim_busy_devices_open(set, &most, limit, &k.busy));
+    PLIM_CHECK(plim_allocate(set->device->ctx, compared.result_bytes, 1, &compared.result));
+    result_bytes = compared.result_bytes;
+    PLIM_CHECK(plim_measure_begin(set, &most, limit, &compared.memory));
+    PLIM_CHECK(plim_busy_devices_open(set, &most, limit, &compared.busy));
     for (int32_t g = 0; g < set->n_groups; g++) {
       int unknown = 0;
       PLIM_CHECK(visit(set, &set->group[g], NULL, &unknown));
-      if (unknown) PLIM_CHECK(measure_group(&k, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
+      if (unknown) PLIM_CHECK(measure_group(&compared, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
     }
   }
-  *measured |= k.measured;
+  *measured |= compared.measured;
   status = PLIM_OK;
 done:
-  plim_busy_devices_close(k.busy);
-  plim_measure_end(&k.memory);
-  plim_release(set->device->ctx, k.result, result_bytes, 1);
+  plim_busy_devices_close(compared.busy);
+  plim_measure_end(&compared.memory);
+  plim_release(set->device->ctx, compared.result, result_bytes, 1);
   return status;
 }

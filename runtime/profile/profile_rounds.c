@@ -23,8 +23,8 @@ void plim_profile_set_rounds(plim_profile_set *set) {
     const int32_t small = smallest(set, group);
     int32_t round = 2;
     for (int32_t i = group->first; i < group->first + group->n; i++) {
-      plim_profile_case *c = &set->cases[i];
-      c->round = i == group->first || !c->builds ? 0 : i == small ? 1 : round++;
+      plim_profile_case *profile_case = &set->cases[i];
+      profile_case->round = i == group->first || !profile_case->builds ? 0 : i == small ? 1 : round++;
     }
   }
 }
@@ -60,10 +60,10 @@ static void skip(plim_profile_set *set, const plim_profile_group *group) {
 void plim_profile_set_sample(plim_profile_set *set, int32_t n) {
   const plim_profile_group *lightest = NULL;
   for (int32_t i = 0; i < set->n_cases; i++) {
-    plim_profile_case *c = &set->cases[i];
-    if (c->round == 0) continue;
-    c->dropped = 1;
-    c->round = PLIM_NONE;
+    plim_profile_case *profile_case = &set->cases[i];
+    if (profile_case->round == 0) continue;
+    profile_case->dropped = 1;
+    profile_case->round = PLIM_NONE;
   }
   for (int32_t i = 0; i < n; i++) {
     const plim_profile_group *next = next_heaviest(set, lightest);

@@ -101,12 +101,12 @@ static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, i
   group->n = fitting;
   for (int i = 0; i < n; i++) {
     if (bytes[i] > allowed) continue;
-    plim_profile_case *c = &set->cases[set->n_cases++];
-    *c = (plim_profile_case){.variant = {.time_ns = PLIM_UNKNOWN, .workspace_bytes = info[i].workspace_bytes},
-                             .builds = info[i].builds};
-    memcpy(c->how, info[i].how, sizeof c->how);
-    memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
-    memcpy(c->variant.numerics_key, info[i].numerics_key, sizeof c->variant.numerics_key);
+    plim_profile_case *profile_case = &set->cases[set->n_cases++];
+    *profile_case = (plim_profile_case){
+        .variant = {.time_ns = PLIM_UNKNOWN, .workspace_bytes = info[i].workspace_bytes}, .builds = info[i].builds};
+    memcpy(profile_case->how, info[i].how, sizeof profile_case->how);
+    memcpy(profile_case->variant.name, info[i].name, sizeof profile_case->variant.name);
+    memcpy(profile_case->variant.numerics_key, info[i].numerics_key, sizeof profile_case->variant.numerics_key);
   }
   return PLIM_OK;
 }
@@ -156,12 +156,12 @@ static plim_status note_dropped(const plim_profile_set *set, plim_profile **prof
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     for (int32_t i = group->first; i < group->first + group->n; i++) {
-      const plim_profile_case *c = &set->cases[i];
-      if (!c->dropped || !c->why[0]) continue;
+      const plim_profile_case *profile_case = &set->cases[i];
+      if (!profile_case->dropped || !profile_case->why[0]) continue;
       plim_dropped *d = &dropped[n++];
       d->op = group->op;
-      memcpy(d->name, c->variant.name, sizeof d->name);
-      memcpy(d->why, c->why, sizeof d->why);
+      memcpy(d->name, profile_case->variant.name, sizeof d->name);
+      memcpy(d->why, profile_case->why, sizeof d->why);
     }
   }
   plim_status status = plim_profile_note_dropped(profile, n, dropped);

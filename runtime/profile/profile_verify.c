@@ -35,26 +35,26 @@ int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_prof
 /* ---- results ---- */
 
 /* Copy parts of the result to the host, as floats; *n out: number of elements. */
-static plim_status read_result(plim_measurement *m, const plim_shape *shape, const void *result, float *out,
+static plim_status read_result(plim_measurement *measurement, const plim_shape *shape, const void *result, float *out,
                                int32_t *n) {
-  const plim_device_api *api = m->set->device->api;
+  const plim_device_api *api = measurement->set->device->api;
   const int64_t all = plim_shape_elements(shape), element = plim_shape_bytes(shape) / all;
   const int64_t most = (int64_t)PLIM_VERIFY_PARTS * PLIM_VERIFY_PART, part = all <= most ? all : PLIM_VERIFY_PART;
   const int64_t parts = all <= most ? 1 : PLIM_VERIFY_PARTS;
-  char *host = m->host;
+  char *host = measurement->host;
   for (int64_t i = 0; i < parts; i++) {
     const int64_t from = parts > 1 ? (all - part) / (parts - 1) * i : 0;
-    PLIM_TRY(api->queues.copy(m->set->device, 0, host + i * part * element, (const char *)result + from * element,
-                              part * element));
+    PLIM_TRY(api->queues.copy(measurement->set->device, 0, host + i * part * element,
+                              (const char *)result + from * element, part * element));
   }
-  PLIM_TRY(api->queues.sync(m->set->device));
+  PLIM_TRY(api->queues.sync(measurement->set->device));
   *n = (int32_t)(parts * part);
   for (int32_t i = 0; i < *n; i++) {
     uint32_t bits;
     if (element == 2) {
-      bits = (uint32_t)((const uint16_t *)m->host)[i] << 16;
+      bits = (uint32_t)((const uint16_t *)measurement->host)[i] << 16;
     } else {
-      bits = ((const uint32_t *)m->host)[i];
+      bits = ((const uint32_t *)measurement->host)[i];
     }
     memcpy(&out[i], &bits, sizeof bits);
   }
@@ -91,13 +91,13 @@ static void compare(const plim_op_desc *desc, const plim_profile_reference *r, i
 
 /* ---- runs ---- */
 
-plim_status plim_profile_refer(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
-                               plim_profile_reference *reference) {
+plim_status plim_profile_refer(plim_measurement *measurement, const plim_profile_group *group,
+                               const plim_profile_case *profile_case, plim_profile_reference *reference) {
   const void *result[PLIM_VERIFY_RESULTS] = {NULL};
-  PLIM_TRY(plim_measure_line(m, group, c, &reference->time_ns, result, PLIM_VERIFY_RESULTS));
+  PLIM_TRY(plim_measure_line(measurement, group, profile_case, &reference->time_ns, result, PLIM_VERIFY_RESULTS));
   for (int32_t k = 0; k < PLIM_VERIFY_RESULTS && result[k]; k++) {
     const float *expected = reference->expected[k];
-    PLIM_TRY(read_result(m, &group->desc.out[k], result[k], reference->expected[k], &reference->n[k]));
+    PLIM_TRY(read_result(measurement, &group->desc.out[k], result[k], reference->expected[k], &reference->n[k]));
     reference->largest[k] = 0;
     for (int32_t i = 0; i < reference->n[k]; i++) {
       if (isfinite(expected[i])) reference->largest[k] = fmax(reference->largest[k], fabs(expected[i]));
@@ -106,17 +106,17 @@ plim_status plim_profile_refer(plim_measurement *m, const plim_profile_group *gr
   return PLIM_OK;
 }
 
-plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
-                                const plim_profile_reference *reference, int64_t *time_ns,
-                                char why[PLIM_DROPPED_WHY_BYTES]) {
+plim_status plim_profile_verify(plim_measurement *measurement, const plim_profile_group *group,
+                                const plim_profile_case *profile_case, const plim_profile_reference *reference,
+                                int64_t *time_ns, char why[PLIM_DROPPED_WHY_BYTES]) {
   float got[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART] = {0};
   const void *result[PLIM_VERIFY_RESULTS] = {NULL};
   int32_t n;
   *time_ns = PLIM_UNKNOWN;
   why[0] = 0;
-  PLIM_TRY(plim_measure_line(m, group, c, time_ns, result, PLIM_VERIFY_RESULTS));
+  PLIM_TRY(plim_measure_line(measurement, group, profile_case, time_ns, result, PLIM_VERIFY_RESULTS));
   for (int32_t k = 0; k < PLIM_VERIFY_RESULTS && result[k] && !why[0]; k++) {
-    PLIM_TRY(read_result(m, &group->desc.out[k], result[k], got, &n));
+    PLIM_TRY(read_result(measurement, &group->desc.out[k], result[k], got, &n));
     compare(&group->desc, reference, k, got, why);
   }
   return PLIM_OK;

@@ -24,14 +24,15 @@ typedef struct plim_profile_reference {
 int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_profile_group *group);
 
 /* Run that case, which must be prepared, and keep its results. reference->n[0] is 0 when memory is short. */
-PLIM_MUST_USE plim_status plim_profile_refer(plim_measurement *m, const plim_profile_group *group,
-                                             const plim_profile_case *c, plim_profile_reference *reference);
+PLIM_MUST_USE plim_status plim_profile_refer(plim_measurement *measurement, const plim_profile_group *group,
+                                             const plim_profile_case *profile_case, plim_profile_reference *reference);
 
 /* Run a prepared case once on the same operands, and compare its results with the reference.
  *   time_ns  out  PLIM_UNKNOWN: memory is short, and nothing ran
  *   why      out  a sentence when a number differs by more than the precision of the op allows, else "" */
-PLIM_MUST_USE plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *group,
-                                              const plim_profile_case *c, const plim_profile_reference *reference,
-                                              int64_t *time_ns, char why[PLIM_DROPPED_WHY_BYTES]);
+PLIM_MUST_USE plim_status plim_profile_verify(plim_measurement *measurement, const plim_profile_group *group,
+                                              const plim_profile_case *profile_case,
+                                              const plim_profile_reference *reference, int64_t *time_ns,
+                                              char why[PLIM_DROPPED_WHY_BYTES]);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct warmth {
   int64_t *touched; /* [n_storages] value of came_in at the last use */
 } warmth;
 
-static void touch(warmth *w, int32_t n, const int32_t *storage) {
-  for (int32_t i = 0; i < n; i++) w->touched[storage[i]] = w->came_in;
+static void touch(warmth *caches, int32_t n, const int32_t *storage) {
+  for (int32_t i = 0; i < n; i++) caches->touched[storage[i]] = caches->came_in;
 }
 
 /* Is the op the last in program order that reads the storage? */
@@ -39,15 +39,15 @@ static int32_t overwritable(const plim_graph *graph, int32_t id, int32_t k) {
   return PLIM_NONE;
 }
 
-static void vote(warmth *w, int32_t id) {
-  const plim_graph *graph = w->set->graph;
+static void vote(warmth *caches, int32_t id) {
+  const plim_graph *graph = caches->set->graph;
   const plim_op *op = &graph->op[id];
-  plim_profile_group *group = &w->set->group[w->set->group_of[id]];
-  votes *v = &w->votes[w->set->group_of[id]];
+  plim_profile_group *group = &caches->set->group[caches->set->group_of[id]];
+  votes *v = &caches->votes[caches->set->group_of[id]];
   int64_t came_in = 0;
   const int32_t n_in = op->n_in > PLIM_OP_MAX_IN ? 0 : op->n_in, n_out = op->n_out > PLIM_OP_MAX_OUT ? 0 : op->n_out;
   for (int32_t k = 0; k < n_in; k++) {
-    int warm = w->came_in - w->touched[graph->value[op->in[k]].storage] < WARM_REUSE_BYTES;
+    int warm = caches->came_in - caches->touched[graph->value[op->in[k]].storage] < WARM_REUSE_BYTES;
     v->warm_in[k] += warm ? 1 : -1;
     if (!warm) came_in += graph->value[op->in[k]].bytes;
   }
@@ -59,10 +59,10 @@ static void vote(warmth *w, int32_t id) {
     if (over >= 0) group->cache_states.over[k] = over;
     if (over < 0 && cold) came_in += graph->value[op->out[k]].bytes;
   }
-  w->came_in += came_in;
-  touch(w, op->n_reads, op->reads);
-  touch(w, op->n_writes, op->writes);
-  touch(w, op->n_updates, op->updates);
+  caches->came_in += came_in;
+  touch(caches, op->n_reads, op->reads);
+  touch(caches, op->n_writes, op->writes);
+  touch(caches, op->n_updates, op->updates);
 }
 
 static void count_votes(const votes *v, plim_profile_group *group) {
@@ -79,15 +79,15 @@ static void count_votes(const votes *v, plim_profile_group *group) {
 plim_status plim_profile_set_find_cache_states(plim_profile_set *set) {
   const plim_graph *graph = set->graph;
   plim_context *ctx = set->device->ctx;
-  warmth w = {.set = set};
+  warmth caches = {.set = set};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *w.votes, &w.votes));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w.touched, &w.touched));
-  for (int32_t s = 0; s < graph->n_storages; s++) w.touched[s] = INT64_MIN / 2; /* cold */
-  for (int32_t op = 0; op < graph->n_ops; op++) vote(&w, op);
-  for (int32_t g = 0; g < set->n_groups; g++) count_votes(&w.votes[g], &set->group[g]);
+  PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *caches.votes, &caches.votes));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *caches.touched, &caches.touched));
+  for (int32_t s = 0; s < graph->n_storages; s++) caches.touched[s] = INT64_MIN / 2; /* cold */
+  for (int32_t op = 0; op < graph->n_ops; op++) vote(&caches, op);
+  for (int32_t g = 0; g < set->n_groups; g++) count_votes(&caches.votes[g], &set->group[g]);
 done:
-  plim_release(ctx, w.touched, graph->n_storages, sizeof *w.touched);
-  plim_release(ctx, w.votes, set->n_groups, sizeof *w.votes);
+  plim_release(ctx, caches.touched, graph->n_storages, sizeof *caches.touched);
+  plim_release(ctx, caches.votes, set->n_groups, sizeof *caches.votes);
   return status;
 }

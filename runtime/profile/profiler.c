@@ -41,65 +41,65 @@ static int64_t least(const int64_t *sample, int32_t n) {
 
 /* Is the case run again? A case whose best time so far is SLOW times that of another variant cannot be the fastest. One
  * run alone says so where what it loaded is not part of its time, and it took VERY_SLOW times as long. */
-static int is_worth_repeating(const pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
-  if (pass < (p->reference ? 1 : 2)) return 1;
-  const int64_t own = least(&p->sample[(int64_t)c * p->n], pass), slow = pass < 2 ? VERY_SLOW : SLOW;
+static int is_worth_repeating(const pass_times *passes, const plim_profile_group *group, int32_t c, int32_t pass) {
+  if (pass < (passes->reference ? 1 : 2)) return 1;
+  const int64_t own = least(&passes->sample[(int64_t)c * passes->n], pass), slow = pass < 2 ? VERY_SLOW : SLOW;
   for (int32_t i = group->first; i < group->first + group->n; i++) {
-    const plim_profile_case *other = &p->set->cases[i];
-    if (other->samples > 0 && own / slow > least(&p->sample[(int64_t)i * p->n], other->samples)) return 0;
+    const plim_profile_case *other = &passes->set->cases[i];
+    if (other->samples > 0 && own / slow > least(&passes->sample[(int64_t)i * passes->n], other->samples)) return 0;
   }
   return 1;
 }
 
-static int is_in_round(const pass_times *p, const plim_profile_case *c) {
-  return c->kernel && !c->dropped && c->round == p->round;
+static int is_in_round(const pass_times *passes, const plim_profile_case *profile_case) {
+  return profile_case->kernel && !profile_case->dropped && profile_case->round == passes->round;
 }
 
-static plim_status run_case(pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
-  plim_profile_case *of = &p->set->cases[c];
-  int64_t *sample = &p->sample[(int64_t)c * p->n + pass];
-  plim_status status = plim_busy_devices_run(p->busy, &p->memory, group, of, sample);
-  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, of, status);
+static plim_status run_case(pass_times *passes, const plim_profile_group *group, int32_t c, int32_t pass) {
+  plim_profile_case *of = &passes->set->cases[c];
+  int64_t *sample = &passes->sample[(int64_t)c * passes->n + pass];
+  plim_status status = plim_busy_devices_run(passes->busy, &passes->memory, group, of, sample);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(passes->set, group, of, status);
 }
 
 /* Compute the reference result with the single-source kernel, once for all rounds. */
-static plim_status fill_reference(pass_times *p, int32_t g) {
-  const plim_profile_group *group = &p->set->group[g];
-  const int32_t of = plim_profile_reference_case(p->set, group);
-  if (p->reference[g].n[0] > 0 || of < 0 || !p->set->cases[of].kernel) return PLIM_OK;
-  plim_status status = plim_profile_refer(&p->memory, group, &p->set->cases[of], &p->reference[g]);
-  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
+static plim_status fill_reference(pass_times *passes, int32_t g) {
+  const plim_profile_group *group = &passes->set->group[g];
+  const int32_t of = plim_profile_reference_case(passes->set, group);
+  if (passes->reference[g].n[0] > 0 || of < 0 || !passes->set->cases[of].kernel) return PLIM_OK;
+  plim_status status = plim_profile_refer(&passes->memory, group, &passes->set->cases[of], &passes->reference[g]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(passes->set, group, &passes->set->cases[of], status);
 }
 
 /* The first run of a variant, which warms it up, also compares its numbers with the reference. */
-static plim_status verify_case(pass_times *p, int32_t g, int32_t c) {
-  const plim_profile_group *group = &p->set->group[g];
-  plim_profile_case *of = &p->set->cases[c];
-  int64_t *sample = &p->sample[(int64_t)c * p->n];
+static plim_status verify_case(pass_times *passes, int32_t g, int32_t c) {
+  const plim_profile_group *group = &passes->set->group[g];
+  plim_profile_case *of = &passes->set->cases[c];
+  int64_t *sample = &passes->sample[(int64_t)c * passes->n];
   char why[PLIM_DROPPED_WHY_BYTES] = "";
-  if (c == plim_profile_reference_case(p->set, group)) {
-    *sample = p->reference[g].time_ns;
+  if (c == plim_profile_reference_case(passes->set, group)) {
+    *sample = passes->reference[g].time_ns;
     return PLIM_OK;
   }
-  plim_status status = plim_profile_verify(&p->memory, group, of, &p->reference[g], sample, why);
-  if (status != PLIM_OK) return plim_profile_drop_failed(p->set, group, of, status);
-  if (why[0]) return plim_profile_drop(p->set, group, of, why);
-  return *sample < 0 ? run_case(p, group, c, 0) : PLIM_OK;
+  plim_status status = plim_profile_verify(&passes->memory, group, of, &passes->reference[g], sample, why);
+  if (status != PLIM_OK) return plim_profile_drop_failed(passes->set, group, of, status);
+  if (why[0]) return plim_profile_drop(passes->set, group, of, why);
+  return *sample < 0 ? run_case(passes, group, c, 0) : PLIM_OK;
 }
 
-static plim_status run_pass(pass_times *p, int32_t pass) {
-  plim_profile_set *set = p->set;
+static plim_status run_pass(pass_times *passes, int32_t pass) {
+  plim_profile_set *set = passes->set;
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    if (pass == 0 && p->reference) PLIM_TRY(fill_reference(p, g));
+    if (pass == 0 && passes->reference) PLIM_TRY(fill_reference(passes, g));
     for (int32_t c = group->first; c < group->first + group->n; c++) {
-      int64_t *sample = &p->sample[(int64_t)c * p->n];
-      if (!is_in_round(p, &set->cases[c])) continue;
-      PLIM_TRY(plim_measure_check_cancelled(p->set));
-      if (pass == 0 && p->reference && p->reference[g].n[0] > 0) {
-        PLIM_TRY(verify_case(p, g, c));
-      } else if (is_worth_repeating(p, group, c, pass)) {
-        PLIM_TRY(run_case(p, group, c, pass));
+      int64_t *sample = &passes->sample[(int64_t)c * passes->n];
+      if (!is_in_round(passes, &set->cases[c])) continue;
+      PLIM_TRY(plim_measure_check_cancelled(passes->set));
+      if (pass == 0 && passes->reference && passes->reference[g].n[0] > 0) {
+        PLIM_TRY(verify_case(passes, g, c));
+      } else if (is_worth_repeating(passes, group, c, pass)) {
+        PLIM_TRY(run_case(passes, group, c, pass));
       } else {
         sample[pass] = least(sample, pass);
       }
@@ -110,11 +110,11 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
 }
 
 /* Set the time of each case to the median of all passes but the first, which warms up. */
-static void set_medians(pass_times *p) {
-  for (int32_t c = 0; c < p->set->n_cases; c++) {
-    plim_profile_case *of = &p->set->cases[c];
-    if (!is_in_round(p, of)) continue;
-    int64_t *sample = &p->sample[(int64_t)c * p->n + 1];
+static void set_medians(pass_times *passes) {
+  for (int32_t c = 0; c < passes->set->n_cases; c++) {
+    plim_profile_case *of = &passes->set->cases[c];
+    if (!is_in_round(passes, of)) continue;
+    int64_t *sample = &passes->sample[(int64_t)c * passes->n + 1];
     plim_integers_sort(sample, of->samples - 1);
     of->variant.time_ns = sample[(of->samples - 1) / 2];
   }
@@ -144,80 +144,82 @@ static plim_status have_cases(const plim_profile_set *set) {
   return PLIM_OK;
 }
 
-static int is_over(const pass_times *p) {
-  return plim_now_ns() - p->begin_ns >= p->limit_ns;
+static int is_over(const pass_times *passes) {
+  return plim_now_ns() - passes->begin_ns >= passes->limit_ns;
 }
 
 /* Is there no time to build this case? The first case of an op is always built when all of its cases must be. */
-static int is_too_late(const pass_times *p, const plim_profile_group *group, const plim_profile_case *c) {
-  if (!c->builds) return 0;
-  if (c->round > 0 && !p->given && p->set->device->built >= DEFAULT_BUILDS) return 1;
+static int is_too_late(const pass_times *passes, const plim_profile_group *group,
+                       const plim_profile_case *profile_case) {
+  if (!profile_case->builds) return 0;
+  if (profile_case->round > 0 && !passes->given && passes->set->device->built >= DEFAULT_BUILDS) return 1;
   for (int32_t i = group->first; i < group->first + group->n; i++) {
-    const plim_profile_case *other = &p->set->cases[i];
-    if (other != c && !other->dropped && (!other->builds || other->round < c->round)) return is_over(p);
+    const plim_profile_case *other = &passes->set->cases[i];
+    if (other != profile_case && !other->dropped && (!other->builds || other->round < profile_case->round))
+      return is_over(passes);
   }
   return 0;
 }
 
-static int is_unknown(const plim_profile_case *c) {
-  return c->variant.time_ns < 0 && !c->dropped;
+static int is_unknown(const plim_profile_case *profile_case) {
+  return profile_case->variant.time_ns < 0 && !profile_case->dropped;
 }
 
-static plim_status prepare_case(pass_times *p, const plim_profile_group *group, plim_profile_case *c) {
-  if (is_too_late(p, group, c)) {
-    c->dropped = 1;
-    c->left_out_ns = p->limit_ns;
+static plim_status prepare_case(pass_times *passes, const plim_profile_group *group, plim_profile_case *profile_case) {
+  if (is_too_late(passes, group, profile_case)) {
+    profile_case->dropped = 1;
+    profile_case->left_out_ns = passes->limit_ns;
     return PLIM_OK;
   }
-  plim_status status = plim_measure_prepare(p->set, group, c);
-  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, c, status);
+  plim_status status = plim_measure_prepare(passes->set, group, profile_case);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(passes->set, group, profile_case, status);
 }
 
 /* Prepare the single-source kernel as the reference, even when its time is known. */
-static plim_status prepare_reference(const pass_times *p, const plim_profile_group *group) {
-  const int32_t of = plim_profile_reference_case(p->set, group);
-  if (!p->reference || of < 0 || p->set->cases[of].kernel || p->set->cases[of].dropped) return PLIM_OK;
-  plim_status status = plim_measure_prepare(p->set, group, &p->set->cases[of]);
-  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
+static plim_status prepare_reference(const pass_times *passes, const plim_profile_group *group) {
+  const int32_t of = plim_profile_reference_case(passes->set, group);
+  if (!passes->reference || of < 0 || passes->set->cases[of].kernel || passes->set->cases[of].dropped) return PLIM_OK;
+  plim_status status = plim_measure_prepare(passes->set, group, &passes->set->cases[of]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(passes->set, group, &passes->set->cases[of], status);
 }
 
 /* Prepare the cases of the round whose time is not known; *n out: their number. */
-static plim_status prepare_round(pass_times *p, int32_t *n) {
+static plim_status prepare_round(pass_times *passes, int32_t *n) {
   *n = 0;
-  for (int32_t g = 0; g < p->set->n_groups; g++) {
-    const plim_profile_group *group = &p->set->group[g];
+  for (int32_t g = 0; g < passes->set->n_groups; g++) {
+    const plim_profile_group *group = &passes->set->group[g];
     for (int32_t i = group->first; i < group->first + group->n; i++) {
-      plim_profile_case *c = &p->set->cases[i];
-      if (c->round != p->round || !is_unknown(c)) continue;
-      PLIM_TRY(plim_measure_check_cancelled(p->set));
-      PLIM_TRY(prepare_case(p, group, c));
-      if (c->kernel) PLIM_TRY(prepare_reference(p, group));
-      *n += c->kernel != NULL;
+      plim_profile_case *profile_case = &passes->set->cases[i];
+      if (profile_case->round != passes->round || !is_unknown(profile_case)) continue;
+      PLIM_TRY(plim_measure_check_cancelled(passes->set));
+      PLIM_TRY(prepare_case(passes, group, profile_case));
+      if (profile_case->kernel) PLIM_TRY(prepare_reference(passes, group));
+      *n += profile_case->kernel != NULL;
     }
   }
   return PLIM_OK;
 }
 
-static plim_status run_passes(pass_times *p) {
-  plim_context *ctx = p->set->device->ctx;
+static plim_status run_passes(pass_times *passes) {
+  plim_context *ctx = passes->set->device->ctx;
   int64_t start = plim_now_ns();
-  for (int32_t pass = 0; pass < p->n; pass++) {
-    plim_progress progress = {"profile", pass, p->n, plim_now_ns() - start, PLIM_UNKNOWN, PLIM_UNKNOWN};
+  for (int32_t pass = 0; pass < passes->n; pass++) {
+    plim_progress progress = {"profile", pass, passes->n, plim_now_ns() - start, PLIM_UNKNOWN, PLIM_UNKNOWN};
     plim_context_report(ctx, &progress);
-    if (pass >= LEAST_PASSES && p->given && is_over(p)) break;
-    PLIM_TRY(run_pass(p, pass));
+    if (pass >= LEAST_PASSES && passes->given && is_over(passes)) break;
+    PLIM_TRY(run_pass(passes, pass));
   }
-  set_medians(p);
+  set_medians(passes);
   return PLIM_OK;
 }
 
-static plim_status run_rounds(pass_times *p) {
-  for (p->round = 0; p->round < PLIM_PROFILE_ROUNDS; p->round++) {
+static plim_status run_rounds(pass_times *passes) {
+  for (passes->round = 0; passes->round < PLIM_PROFILE_ROUNDS; passes->round++) {
     int32_t n;
-    PLIM_TRY(prepare_round(p, &n));
-    if (n > 0) PLIM_TRY(run_passes(p));
+    PLIM_TRY(prepare_round(passes, &n));
+    if (n > 0) PLIM_TRY(run_passes(passes));
   }
-  return have_cases(p->set);
+  return have_cases(passes->set);
 }
 
 /* The memory for measuring the cases without a known time; 0 when there are none. */
@@ -238,8 +240,8 @@ static int64_t limit_of(const plim_profiler_options *options) {
 
 static void count_left_out(const plim_profile_set *set, plim_profiler_report *report) {
   for (int32_t i = 0; i < set->n_cases && report; i++) {
-    const plim_profile_case *c = &set->cases[i];
-    report->left_out += c->left_out_ns > 0 && !c->why[0] && c->round >= 0;
+    const plim_profile_case *profile_case = &set->cases[i];
+    report->left_out += profile_case->left_out_ns > 0 && !profile_case->why[0] && profile_case->round >= 0;
   }
 }
 
@@ -248,27 +250,27 @@ static void count_left_out(const plim_profile_set *set, plim_profiler_report *re
 static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler_options *options, int64_t bytes,
                            int32_t *measured) {
   plim_context *ctx = set->device->ctx;
-  pass_times p = {.set = set,
-                  .n = n + 1,
-                  .begin_ns = options->begin_ns > 0 ? options->begin_ns : plim_now_ns(),
-                  .limit_ns = limit_of(options),
-                  .given = options->limit_ns > 0};
+  pass_times passes = {.set = set,
+                       .n = n + 1,
+                       .begin_ns = options->begin_ns > 0 ? options->begin_ns : plim_now_ns(),
+                       .limit_ns = limit_of(options),
+                       .given = options->limit_ns > 0};
   const plim_measure_needs most = needs_of(set);
-  int64_t samples = (int64_t)set->n_cases * p.n;
+  int64_t samples = (int64_t)set->n_cases * passes.n;
   plim_status status = PLIM_OK;
   *measured = most.bytes > 0;
   if (!*measured) return have_cases(set); /* all times are known */
-  PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
+  PLIM_CHECK(plim_allocate(ctx, samples, sizeof *passes.sample, &passes.sample));
   if (set->device->api->kernels.recover)
-    PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
-  PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
-  PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &p.busy));
-  status = run_rounds(&p);
+    PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *passes.reference, &passes.reference));
+  PLIM_CHECK(plim_measure_begin(set, &most, bytes, &passes.memory));
+  PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &passes.busy));
+  status = run_rounds(&passes);
 done:
-  plim_busy_devices_close(p.busy);
-  plim_measure_end(&p.memory);
-  plim_release(ctx, p.reference, p.reference ? set->n_groups : 0, sizeof *p.reference);
-  plim_release(ctx, p.sample, samples, sizeof *p.sample);
+  plim_busy_devices_close(passes.busy);
+  plim_measure_end(&passes.memory);
+  plim_release(ctx, passes.reference, passes.reference ? set->n_groups : 0, sizeof *passes.reference);
+  plim_release(ctx, passes.sample, samples, sizeof *passes.sample);
   return status;
 }
 
