@@ -21,10 +21,12 @@ static const plim_op *op_at(const plim_forecast *forecast, int32_t position) {
 
 static void find_variants_and_starts(plim_forecast *forecast) {
   const plim_plan *schedule = forecast->schedule;
-  for (int32_t j = schedule->n_commands - 1; j >= 0; j--)
+  for (int32_t j = schedule->n_commands - 1; j >= 0; j--) {
     forecast->variant[schedule->command[j].op] = schedule->command[j].variant;
-  for (int32_t o = 0; o < forecast->graph->n_ops; o++)
+  }
+  for (int32_t o = 0; o < forecast->graph->n_ops; o++) {
     forecast->op_ns[o] = schedule->variant[forecast->variant[o]].variant.time_ns;
+  }
   for (int32_t j = 0; j < schedule->n_commands; j++) {
     forecast->start_ns[j + 1] = forecast->start_ns[j] + schedule->variant[schedule->command[j].variant].variant.time_ns;
   }

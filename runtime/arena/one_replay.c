@@ -234,8 +234,9 @@ static void end_buffers(plim_residency *res) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     plim_role role = res->graph->storage[s].role;
     if (plim_residency_empty(res, s)) continue;
-    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT)
+    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) {
       res->plan.buffer[res->holder[s].buffer].end = res->plan.n_commands;
+    }
   }
 }
 

@@ -118,8 +118,9 @@ static void remember(struct area_choice *choice, const plim_replay_config *confi
   if (at == LOCAL_SEARCHES) at--;
   if (at < choice->n_local_searches && choice->local_search[at].time_ns <= time_ns) return;
   if (at == choice->n_local_searches) choice->n_local_searches++;
-  for (; at > 0 && choice->local_search[at - 1].time_ns > time_ns; at--)
+  for (; at > 0 && choice->local_search[at - 1].time_ns > time_ns; at--) {
     choice->local_search[at] = choice->local_search[at - 1];
+  }
   choice->local_search[at] = fresh;
 }
 
@@ -129,14 +130,16 @@ static plim_status try_one(trials *trial_set, plim_replay_config config) {
   plim_replay_counts counts;
   int64_t time_ns, limit_ns = trial_set->limits.recomputed_ns;
   if (done(trial_set)) return PLIM_OK;
-  if (trial_set->from == 0 && plim_effort_over(trial_set->ctx, 0))
+  if (trial_set->from == 0 && plim_effort_over(trial_set->ctx, 0)) {
     return plim_fail(trial_set->ctx, PLIM_ECANCEL, "stopped before a plan was found");
+  }
   if (choice->best_ns > 0) limit_ns = choice->best_ns - trial_set->schedule->time_ns - 1;
   PLIM_TRY(simulate_config(trial_set, &config, limit_ns, &counts, &time_ns));
   if (time_ns == PLIM_TIME_INFINITE) return PLIM_OK;
   choice->best_ns = time_ns;
-  if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0)
+  if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0) {
     remember(choice, &config, time_ns, counts.searches);
+  }
   return PLIM_OK;
 }
 
@@ -224,8 +227,9 @@ static plim_status try_everything(trials *trial_set, const plim_policy *policy) 
   PLIM_TRY(try_rivals(trial_set));
   for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(trial_set); k++) {
     struct area_choice *choice = &trial_set->by_area[k / LOCAL_SEARCHES];
-    if (k % LOCAL_SEARCHES < choice->n_local_searches)
+    if (k % LOCAL_SEARCHES < choice->n_local_searches) {
       PLIM_TRY(improve(trial_set, &choice->local_search[k % LOCAL_SEARCHES]));
+    }
   }
   return PLIM_OK;
 }

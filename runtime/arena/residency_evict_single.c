@@ -24,8 +24,9 @@ static int32_t choose(plim_residency *res) {
   int32_t chosen = PLIM_NONE;
   for (int32_t id = res->blocks->first; id != PLIM_NONE; id = res->blocks->block[id].next) {
     const plim_arena_block *block = &res->blocks->block[id];
-    if (block->owner < 0 || block->owner >= res->graph->n_storages || !plim_residency_evictable(res, block->owner))
+    if (block->owner < 0 || block->owner >= res->graph->n_storages || !plim_residency_evictable(res, block->owner)) {
       continue;
+    }
     double s = plim_residency_score(res, block, best);
     res->counts->blocks_scanned++;
     if (chosen != PLIM_NONE && s >= best) continue;

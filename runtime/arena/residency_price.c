@@ -17,8 +17,9 @@ int64_t plim_residency_price(plim_residency *res, int32_t storage) {
   for (int32_t i = g->reader_first[storage]; i < g->reader_first[storage + 1]; i++) {
     const plim_op *reader = &g->op[g->reader[i]];
     for (int32_t k = 0; k < reader->n_writes; k++) {
-      if (plim_residency_is_priced(res, reader->writes[k]))
+      if (plim_residency_is_priced(res, reader->writes[k])) {
         sum += plim_missing_sum_class(&res->missing, reader->writes[k]);
+      }
     }
   }
   return sum;
@@ -33,8 +34,9 @@ static int64_t price_stack(plim_residency *res, int32_t depth) {
     sum += res->forecast->op_ns[res->price.stack[depth]];
     for (int32_t k = 0; k < op->n_reads; k++) {
       int32_t producer = g->storage[op->reads[k]].producer;
-      if (producer < 0 || plim_residency_holds(res, op->reads[k]) || res->price.mark[producer] == res->price.stamp)
+      if (producer < 0 || plim_residency_holds(res, op->reads[k]) || res->price.mark[producer] == res->price.stamp) {
         continue;
+      }
       res->price.mark[producer] = res->price.stamp;
       res->price.stack[depth++] = producer;
     }

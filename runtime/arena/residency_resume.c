@@ -80,8 +80,9 @@ static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
     if (holder->buffer == PLIM_NONE || holder->block != PLIM_NONE ||
-        continues(res, &plan->buffer[holder->buffer], from))
+        continues(res, &plan->buffer[holder->buffer], from)) {
       continue;
+    }
     PLIM_TRY(plim_residency_go_missing(res, s));
   }
   return PLIM_OK;

@@ -31,8 +31,9 @@ static plim_status read_exactly(plim_context *ctx, const char *path, int fd, cha
 static plim_status wait_for_writer(plim_context *ctx, const char *path, int fd) {
   struct pollfd look = {.fd = fd, .events = POLLIN};
   while (poll(&look, 1, PLIM_FILE_LOOK_MS) <= 0) {
-    if (plim_context_cancelled(ctx))
+    if (plim_context_cancelled(ctx)) {
       return plim_fail(ctx, PLIM_ECANCEL, "%s: cancelled while its writer was waited for", path);
+    }
   }
   return PLIM_OK;
 }

@@ -243,8 +243,9 @@ static void finish(plim_file *file) {
   }
   if (!file->direct && file->status != PLIM_OK) (void)unlink(file->temporary);
   if (!file->direct) atomic_fetch_sub(&temporaries, 1);
-  if (close(file->fd) != 0 && file->status == PLIM_OK)
+  if (close(file->fd) != 0 && file->status == PLIM_OK) {
     file->status = plim_file_fail_errno(file->ctx, file->path, "close");
+  }
   if (!file->direct && file->status == PLIM_OK) file->status = sync_folder(file);
 }
 

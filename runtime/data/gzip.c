@@ -101,8 +101,9 @@ plim_status plim_gzip_next(plim_gzip *gzip, uint8_t *to, int64_t want, int64_t *
     PLIM_TRY(refill(gzip));
     if (gzip->ended) {
       if (gzip->stream.avail_in == 0) return PLIM_OK;
-      if (!is_member(gzip->stream.next_in, gzip->stream.avail_in) || inflateReset(&gzip->stream) != Z_OK)
+      if (!is_member(gzip->stream.next_in, gzip->stream.avail_in) || inflateReset(&gzip->stream) != Z_OK) {
         return fail(gzip, "bytes follow after the compressed data");
+      }
     }
     PLIM_TRY(inflate_some(gzip, to + *got, want - *got, &some));
   }

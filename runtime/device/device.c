@@ -35,8 +35,9 @@ plim_status plim_device_open(plim_context *ctx, const char *name, const plim_dev
   const plim_device_options defaults = plim_device_options_default();
   int32_t index;
   const plim_device_api *api = find(name, &index);
-  if (!api)
+  if (!api) {
     return plim_fail(ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, sim and cuda:0 to cuda:999", name);
+  }
   if (!options) options = &defaults;
   PLIM_TRY(plim_check_options(ctx, "plim_device_options", options->struct_bytes, sizeof *options));
   plim_device *device = NULL;
@@ -64,8 +65,9 @@ plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const
   plim_context *ctx = device->ctx;
   PLIM_TRY(plim_check_options(ctx, "plim_own_kernel", kernel->struct_bytes, sizeof *kernel));
   const char *name = plim_op_kind_name(kind);
-  if (!name)
+  if (!name) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d is no kind of op; plim_op_kind_add gives a row its number", (int)kind);
+  }
   if (!kernel->run || (!kernel->list && (!kernel->name || !kernel->name[0] || strchr(kernel->name, '@')))) {
     return plim_fail(ctx, PLIM_EUSAGE, "a kernel for %s needs a `run`, and a name without '@' or a `list`", name);
   }

@@ -51,8 +51,9 @@ static plim_status find_gpu(plim_device *device) {
   int32_t count = 0;
   if (!s->driver) return plim_fail(ctx, PLIM_EDEVICE, "this build has no CUDA: it was made where nvcc was not found");
   int code = s->driver->count(&count);
-  if (code != 0)
+  if (code != 0) {
     return plim_fail(ctx, PLIM_EDEVICE, "no GPU can be used: %s (CUDA error %d)", s->driver->error(code), code);
+  }
   if (device->index < count) return PLIM_OK;
   return plim_fail(ctx, PLIM_EDEVICE, "there is no cuda:%d: the driver knows %d GPUs", (int)device->index, (int)count);
 }
@@ -60,8 +61,9 @@ static plim_status find_gpu(plim_device *device) {
 static plim_status make_queues(plim_device *device) {
   plim_cuda_state *s = device->state;
   void *pinned = NULL;
-  for (int i = 0; i < PLIM_CUDA_QUEUES; i++)
+  for (int i = 0; i < PLIM_CUDA_QUEUES; i++) {
     PLIM_TRY(plim_cuda_check(device, s->driver->stream_new(&s->stream[i]), "making a stream"));
+  }
   PLIM_TRY(
       plim_cuda_check(device, s->driver->pinned_alloc(&pinned, PLIM_CUDA_NOWS * NOW_BYTES), "pinning host memory"));
   s->now_host = pinned;
@@ -263,8 +265,9 @@ static plim_status cuda_recover(plim_device *device) {
   plim_cuda_forget(s);
   PLIM_TRY(plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU"));
   s->driver->clear();
-  for (int i = 0; i < PLIM_CUDA_QUEUES; i++)
+  for (int i = 0; i < PLIM_CUDA_QUEUES; i++) {
     PLIM_TRY(plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU"));
+  }
   s->busy = 0;
   return PLIM_OK;
 }

@@ -81,8 +81,9 @@ static plim_status put_command(plim_device *device, const plim_run_call *call, p
   if (step->mode != PLIM_CUDA_REPLAY) PLIM_TRY(run(user, call));
   step->last = call->command; /* now: a copy that is the last command would else end the step before itself */
   if (step->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
-  if (has_ends(step) && call->command + 1 == step->row->plan->n_commands)
+  if (has_ends(step) && call->command + 1 == step->row->plan->n_commands) {
     return plim_cuda_record_timing_event(device, 1);
+  }
   return step->timed ? plim_cuda_record_timing_event(device, call->command + 1) : PLIM_OK;
 }
 
@@ -147,8 +148,9 @@ plim_status plim_cuda_sync(plim_device *device) {
   plim_status status = plim_cuda_enter(device);
   if (status == PLIM_OK && s->step.row) status = plim_cuda_finish_step(device);
   for (int i = 0; i < PLIM_CUDA_QUEUES && status == PLIM_OK; i++) {
-    if (s->busy & 1U << i)
+    if (s->busy & 1U << i) {
       status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
+    }
   }
   if (status == PLIM_OK) {
     s->busy = 0;

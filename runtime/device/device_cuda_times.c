@@ -30,12 +30,14 @@ static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, cons
   PLIM_TRY(plim_cuda_reserve_timing_events(device, 2));
   plim_status status = launch_between_events(device, kernel, args, n);
   if (status == PLIM_OK) status = plim_cuda_end_recording(device, &s->once);
-  if (status == PLIM_OK)
+  if (status == PLIM_OK) {
     status = plim_cuda_check(device, s->driver->captured_launch(s->once, s->stream[0]), "launching");
+  }
   if (status == PLIM_OK) status = plim_cuda_check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU");
-  if (status == PLIM_OK)
+  if (status == PLIM_OK) {
     status = plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, time_ns),
                              "reading a timing event");
+  }
   plim_cuda_forget(s);
   return status;
 }

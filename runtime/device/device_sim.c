@@ -138,8 +138,9 @@ static plim_status pass_time(plim_device *device, int32_t queue) {
   PLIM_TRY(reserve_queue(device, queue));
   int64_t end = plim_add_checked(sim->queue_ns[queue], sim->take_ns);
   sim->take_ns = 0;
-  if (end < 0)
+  if (end < 0) {
     return plim_fail(device->ctx, PLIM_EOVERFLOW, "sim: the clock of queue %d needs more than 63 bits", queue);
+  }
   sim->queue_ns[queue] = end;
   return PLIM_OK;
 }

@@ -126,8 +126,9 @@ static void fill_ends(binder *binding) {
   }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;
-    if (stays && binding->latest[s] >= 0) /* in the arena */
+    if (stays && binding->latest[s] >= 0) { /* in the arena */
       bound->buffer[binding->latest[s]].end = plan->n_commands;
+    }
   }
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];

@@ -39,8 +39,9 @@ static int is_persistent_buffer(const plim_bound_plan *bound, int32_t buffer) {
 static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
   const plim_exec_plan *first = &exec->plan[0];
   for (int32_t i = 0; i < first->bound.plan->n_buffers && first->bound.plan->buffer[i].begin == 0; i++) {
-    if (is_persistent_buffer(&first->bound, i) && first->bound.plan->buffer[i].offset == offset)
+    if (is_persistent_buffer(&first->bound, i) && first->bound.plan->buffer[i].offset == offset) {
       return first->allocation[i];
+    }
   }
   return NULL;
 }
@@ -113,8 +114,9 @@ static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 plim_status plim_each_command(plim_exec *exec, plim_exec_plan *exec_plan, int32_t j) {
   plim_bound_plan *bound = &exec_plan->bound;
   hand_over(exec_plan, j);
-  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++)
+  for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) {
     free_buffer(exec, exec_plan, bound->ending[i]);
+  }
   for (int32_t k = bound->command[j].first; k < bound->command[j + 1].first; k++) {
     int32_t buffer = bound->operand[k].buffer;
     bound->pointer[k] = no_bytes;

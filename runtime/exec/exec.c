@@ -188,8 +188,9 @@ static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
   const plim_graph *graph = exec_plan->bound.graph;
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!exec_plan->reads[v] || exec_plan->bound.buffer_before[graph->value[v].storage] < 0 ||
-        plim_exec_is_written(exec_plan, v))
+        plim_exec_is_written(exec_plan, v)) {
       continue;
+    }
     return plim_fail(exec->ctx, PLIM_EUSAGE, "input \"%s\" has not been written since the last step of plan %d",
                      graph->value[v].name, (int)plan_index);
   }

@@ -42,10 +42,12 @@ static plim_status check_key(const plim_exec *exec, const plim_graph *graph, con
   char whole[PLIM_VARIANT_NAME_BYTES];
   if (!exec->device->api->computes) return PLIM_OK;
   int in_parts = plim_parts_whole(variant->variant.name, whole);
-  if (in_parts && strcmp(variant->variant.numerics_key, variant->variant.name) == 0)
+  if (in_parts && strcmp(variant->variant.numerics_key, variant->variant.name) == 0) {
     return PLIM_OK; /* a key of its own */
-  if (in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0)
+  }
+  if (in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0) {
     return check_parts(exec, graph, variant, whole);
+  }
   if (!in_parts && numerics_key[0] == '\0') {
     return plim_fail(
         exec->ctx, PLIM_EPLAN,

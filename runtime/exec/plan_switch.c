@@ -147,8 +147,9 @@ static plim_status check_as_one_plan(const plim_exec *exec, const switching *cha
     if (continues(change->graph, change->to, i, change->command)) continue;
     int32_t successor = successor_of(change->graph, change->to, i);
     buffer[i].offset = successor >= 0 ? buffer[successor].offset : top;
-    if (successor < 0)
+    if (successor < 0) {
       top = plim_add_checked(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
+    }
   }
   draft.buffer = buffer;
   draft.budget_bytes = PLIM_BYTES_UNLIMITED;
@@ -176,8 +177,9 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
                                      int64_t arena_bytes) {
   int32_t command = change->command;
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, change->to));
-  if (change->to->n_page_spaces > 0)
+  if (change->to->n_page_spaces > 0) {
     return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
+  }
   PLIM_TRY(plim_plan_check_form(exec->ctx, change->graph, change->to));
   if (!change->to->packed || change->to->arena_bytes != bytes_from(change->to, 0)) {
     return plim_fail(exec->ctx, PLIM_EPLAN,

@@ -18,8 +18,9 @@ void plim_prepared_begin(plim_context *ctx, plim_device *device, plim_prepared *
 
 void plim_prepared_free(plim_prepared *prepared) {
   if (!prepared->ctx) return;
-  for (int32_t i = 0; i < prepared->n; i++)
+  for (int32_t i = 0; i < prepared->n; i++) {
     prepared->device->api->kernels.unprepare(prepared->device, prepared->row[i].kernel);
+  }
   plim_release(prepared->ctx, prepared->row, prepared->n_rows, sizeof *prepared->row);
   plim_hash_release(&prepared->number);
   *prepared = (plim_prepared){.ctx = NULL};

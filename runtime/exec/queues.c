@@ -248,8 +248,9 @@ plim_status plim_queues_end(plim_queues *queues, int completes, int64_t training
   plim_status failed = queues->failed;
   (void)pthread_mutex_unlock(&queues->mutex);
   if (failed == PLIM_OK) return PLIM_OK;
-  if (queues->bound->plan->command[queues->failed_command].kind == PLIM_COMMAND_COPY)
+  if (queues->bound->plan->command[queues->failed_command].kind == PLIM_COMMAND_COPY) {
     return fail_copy(queues, training_step, failed);
+  }
   return plim_fail(queues->ctx, failed, "%s", queues->why); /* it names command and op */
 }
 

@@ -32,8 +32,9 @@ static const plim_memory_region *file_of(const plim_exec *exec, const plim_exec_
 static void *address(const plim_exec *exec, const plim_exec_plan *exec_plan, int32_t value, int32_t buffer) {
   const plim_plan_buffer *b = &exec_plan->bound.plan->buffer[buffer];
   int64_t offset = exec_plan->bound.graph->value[value].offset;
-  if (plim_exec_allocates_each(exec))
+  if (plim_exec_allocates_each(exec)) {
     return exec_plan->allocation[buffer] ? (char *)exec_plan->allocation[buffer] + offset : NULL;
+  }
   return exec->spaces.memory[b->space].base + b->offset + offset;
 }
 
@@ -185,8 +186,9 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *exec_
 void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value) {
   if (plan_index < 0 || plan_index >= exec->n_plans || !plim_exec_device_host_visible(exec)) return NULL;
   const plim_exec_plan *exec_plan = &exec->plan[plan_index];
-  if (value < 0 || value >= exec_plan->bound.graph->n_values || !plim_role_persistent(role_of(exec_plan, value)))
+  if (value < 0 || value >= exec_plan->bound.graph->n_values || !plim_role_persistent(role_of(exec_plan, value))) {
     return NULL;
+  }
   int32_t buffer = exec_plan->bound.buffer_before[exec_plan->bound.graph->value[value].storage];
   return buffer < 0 || file_of(exec, exec_plan, buffer) ? NULL : address(exec, exec_plan, value, buffer);
 }

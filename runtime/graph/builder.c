@@ -292,8 +292,9 @@ static const char *pair_fault(const plim_graph_builder *b, const plim_op_spec *s
   if (!spans_storage(b, out) || !spans_storage(b, in)) return "is of values that are not all of their storages";
   if (plim_role_persistent(b->storage[in->storage].role)) return "would overwrite a persistent storage";
   for (int32_t i = 0; i < s->n_in; i++) {
-    if (i != pair.in && b->value[inputs_of(s)[i]].value.storage == in->storage)
+    if (i != pair.in && b->value[inputs_of(s)[i]].value.storage == in->storage) {
       return "overwrites another input as well";
+    }
   }
   return NULL;
 }

@@ -25,8 +25,9 @@ static plim_status get(held *m, int32_t tensor) {
   m->handles[base]++;
   if (tensor != base) return PLIM_OK;
   m->bytes = plim_add_checked(m->bytes, bytes_of(m, base));
-  if (m->bytes < 0)
+  if (m->bytes < 0) {
     return plim_fail(m->program->ctx, PLIM_EOVERFLOW, "the bytes that the program holds overflow 63 bits");
+  }
   return PLIM_OK;
 }
 

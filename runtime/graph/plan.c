@@ -280,8 +280,9 @@ double plim_plan_bound_percent(const plim_plan *plan) {
 }
 
 void plim_plan_numerics_keys(const plim_plan *plan, const char **numerics_key) {
-  for (int32_t i = 0; i < plan->n_variants; i++)
+  for (int32_t i = 0; i < plan->n_variants; i++) {
     numerics_key[plan->variant[i].op] = plan->variant[i].variant.numerics_key;
+  }
 }
 
 int32_t plim_plan_numerics_differ(const plim_plan *plan, const plim_plan *other) {

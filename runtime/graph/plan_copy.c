@@ -58,8 +58,9 @@ static plim_status check_command(plim_context *ctx, const plim_plan *p, int32_t 
   const plim_command *command = &p->command[j];
   PLIM_TRY(check_waits(ctx, p, j));
   if (command->kind == PLIM_COMMAND_RUN) return check_run(ctx, p, j);
-  if (command->kind != PLIM_COMMAND_COPY)
+  if (command->kind != PLIM_COMMAND_COPY) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: kind %d is none", j, (int)command->kind);
+  }
   if (command->storage < 0 || command->from < 0 || command->to < 0 || command->time_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: copy of storage %d from space %d to space %d in %lld ns", j,
                      command->storage, command->from, command->to, (long long)command->time_ns);

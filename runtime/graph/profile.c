@@ -59,8 +59,9 @@ int plim_machine_differs(const plim_machine *made_for, const plim_machine *here,
 plim_status plim_variant_check(plim_context *ctx, const plim_variant *v) {
   PLIM_TRY(plim_printable_text(ctx, "a variant's name", v->name, sizeof v->name));
   PLIM_TRY(plim_printable_text(ctx, "a variant's numerics key", v->numerics_key, sizeof v->numerics_key));
-  if (!v->name[0] || !v->numerics_key[0])
+  if (!v->name[0] || !v->numerics_key[0]) {
     return plim_fail(ctx, PLIM_EDATA, "a variant's name or numerics key is empty");
+  }
   if (v->time_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "variant '%s': time_ns %lld is negative", v->name, (long long)v->time_ns);
   }
@@ -121,8 +122,9 @@ plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, i
 }
 
 static plim_status check_dropped(plim_context *ctx, int32_t n_ops, const plim_dropped *d) {
-  if (d->op < 0 || d->op >= n_ops)
+  if (d->op < 0 || d->op >= n_ops) {
     return plim_fail(ctx, PLIM_EDATA, "a variant of op %d of %d is dropped", d->op, n_ops);
+  }
   PLIM_TRY(plim_printable_text(ctx, "a dropped variant's name", d->name, sizeof d->name));
   return plim_printable_text(ctx, "why a variant is dropped", d->why, sizeof d->why);
 }
@@ -159,12 +161,14 @@ int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *nume
   int64_t least_ns = PLIM_TIME_INFINITE;
   int32_t best = PLIM_NONE;
   for (int32_t i = 0; i < n; i++) {
-    if ((!numerics_key || strcmp(v[i].numerics_key, numerics_key) == 0) && v[i].time_ns < least_ns)
+    if ((!numerics_key || strcmp(v[i].numerics_key, numerics_key) == 0) && v[i].time_ns < least_ns) {
       least_ns = v[i].time_ns;
+    }
   }
   for (int32_t i = 0; i < n; i++) {
-    if ((numerics_key && strcmp(v[i].numerics_key, numerics_key) != 0) || !plim_variant_ties(v[i].time_ns, least_ns))
+    if ((numerics_key && strcmp(v[i].numerics_key, numerics_key) != 0) || !plim_variant_ties(v[i].time_ns, least_ns)) {
       continue;
+    }
     if (best < 0 || v[i].workspace_bytes < v[best].workspace_bytes) best = i;
   }
   return best;

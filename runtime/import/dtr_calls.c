@@ -41,8 +41,9 @@ static plim_status collect_inputs(plim_dtr_import *im) {
 }
 
 static plim_status add_output(plim_dtr_import *im, plim_op_spec *spec, int32_t value) {
-  if (spec->n_out == MOST_OPERANDS)
+  if (spec->n_out == MOST_OPERANDS) {
     return plim_dtr_fail(im, "'%.255s' has more results than an op may have", spec->name);
+  }
   spec->out[spec->n_out++] = value;
   return PLIM_OK;
 }
@@ -80,8 +81,9 @@ static plim_status add_call(plim_dtr_import *im, const char *op, int64_t time_ns
   char name[PLIM_PRINTABLE_NAME_MAX + 1];
   int fresh = 0;
   int32_t id = -1;
-  for (int64_t i = 0; i < im->results.count; i++)
+  for (int64_t i = 0; i < im->results.count; i++) {
     fresh |= im->program.tensor[im->results.id[i]].base == im->results.id[i];
+  }
   if (fresh) {
     PLIM_TRY(plim_dtr_at_line(im, plim_printable_name(im->ctx, "op", op)));
     (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)plim_graph_builder_ops(im->graph));

@@ -75,8 +75,9 @@ static plim_status on_choice(void *user, plim_residency *res, const plim_arena_r
   if (choice->storage >= 0) PLIM_TRY(add_evicted(decisions, choice->storage));
   for (int32_t i = choice->n > 0 ? choice->window[choice->chosen].begin : 0;
        choice->n > 0 && i < choice->window[choice->chosen].end; i++) {
-    if (res->rows.row[i].state == PLIM_ROW_HELD)
+    if (res->rows.row[i].state == PLIM_ROW_HELD) {
       PLIM_TRY(add_evicted(decisions, res->blocks->block[res->rows.block[i]].owner));
+    }
   }
   decisions->choice[decisions->n_choices++] =
       (plim_decision){res->plan.n_commands, *request, decisions->n_evicted - before, NULL};

@@ -74,8 +74,9 @@ static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p
 
 static void add_score(plim_residency *res, const plim_arena_block *block, plim_decision_block *p) {
   p->own_ns = res->forecast->op_ns[res->graph->storage[p->storage].producer];
-  if (res->policy->cost >= PLIM_COST_ANCESTORS)
+  if (res->policy->cost >= PLIM_COST_ANCESTORS) {
     p->neighbour_ns = plim_residency_cost(res, p->storage, PLIM_TIME_INFINITE) - p->own_ns;
+  }
   p->distance_ns = plim_residency_distance(res, p->storage);
   p->stale_ns = res->clock_ns - res->holder[p->storage].last_ns;
   p->score = res->policy->search == PLIM_SEARCH_WINDOW

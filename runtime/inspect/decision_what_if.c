@@ -116,8 +116,9 @@ static plim_status make_steps(const plim_decision_log *decisions, extended_plan 
 static plim_status extend_plan(const plim_decision_log *decisions, int32_t from, int64_t arena_bytes,
                                extended_plan *extended) {
   PLIM_TRY(plim_allocate(decisions->ctx, decisions->plan->n_buffers, sizeof *extended->buffer, &extended->buffer));
-  if (decisions->plan->n_buffers > 0)
+  if (decisions->plan->n_buffers > 0) {
     memcpy(extended->buffer, decisions->plan->buffer, (size_t)decisions->plan->n_buffers * sizeof *extended->buffer);
+  }
   extended->plan.buffer = extended->buffer;
   PLIM_TRY(prolong_buffers(decisions, from, extended));
   if (!decisions->failure) return PLIM_OK;

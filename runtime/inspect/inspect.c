@@ -172,8 +172,9 @@ int32_t plim_inspect_buffer_at(const plim_inspect *in, int32_t storage, int32_t 
   int32_t found = PLIM_NONE;
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
     const plim_plan_buffer *buffer = &in->plan->buffer[in->buffer[i]];
-    if (buffer->begin <= command && command <= buffer->end && (command < buffer->end || found < 0))
+    if (buffer->begin <= command && command <= buffer->end && (command < buffer->end || found < 0)) {
       found = in->buffer[i];
+    }
   }
   return found;
 }

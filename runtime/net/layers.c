@@ -104,8 +104,9 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   const plim_net_window w = with_stride(window);
   if (!in || !window_fits(net, name, in, w)) return PLIM_NONE;
-  if (filters < 1)
+  if (filters < 1) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
+  }
   int64_t rows = window_count(in->dim[2], w);
   int64_t columns = window_count(in->dim[3], w);
   plim_net_layer layer = {.kind = PLIM_NET_CONV2D,
@@ -141,8 +142,9 @@ plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tens
   const plim_net_window w = with_stride(window);
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in) return PLIM_NONE;
-  if (filters < 1)
+  if (filters < 1) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
+  }
   int64_t size[2];
   for (int i = 0; i < 2; i++) size[i] = (in->dim[2 + i] - 1) * w.stride + w.kernel - 2 * (int64_t)w.pad;
   if (w.kernel < 1 || w.stride < 1 || w.pad < 0 || w.pad >= w.kernel || size[0] < 1 || size[1] < 1) {

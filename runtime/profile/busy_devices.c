@@ -120,8 +120,9 @@ static plim_status set_case(plim_busy_devices *busy, const plim_profile_group *g
   busy->group = group;
   for (int32_t i = 0; i < busy->n; i++) {
     busy_device *own = &busy->device[i];
-    if (!own->kernel[at])
+    if (!own->kernel[at]) {
       PLIM_TRY(device->api->kernels.prepare(device, &group->desc, profile_case->variant.name, &own->kernel[at]));
+    }
     own->member = *profile_case;
     own->member.kernel = own->kernel[at];
   }
@@ -147,8 +148,9 @@ static plim_status start(busy_device *own, const plim_measure_needs *most, int64
   PLIM_TRY(plim_allocate(ctx, busy->n_cases, sizeof *own->kernel, &own->kernel));
   PLIM_TRY(plim_measure_begin(busy->set, most, limit, &own->memory));
   const int error = pthread_create(&own->thread, NULL, device_main, own);
-  if (error != 0)
+  if (error != 0) {
     return plim_fail(ctx, PLIM_ENOMEM, "the thread of a busy device cannot be started: %s", strerror(error));
+  }
   busy->n_started++;
   return PLIM_OK;
 }

@@ -252,8 +252,9 @@ plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *
   measurement->ring[PLIM_CACHE_WARM].base = measurement->arena;
   measurement->ring[PLIM_CACHE_COLD].base = (char *)measurement->arena + measurement->ring[PLIM_CACHE_WARM].bytes;
   plim_normals_make(measurement->normal);
-  if (measurement->source)
+  if (measurement->source) {
     PLIM_TRY(device->api->queues.copy(device, 0, measurement->source, measurement->normal, NORMALS_BYTES));
+  }
   return put_normals(measurement, measurement->arena, measurement->arena_bytes);
 }
 

@@ -85,9 +85,10 @@ static plim_status measure_link(plim_context *ctx, const char *space, const char
   if (status == PLIM_OK && error == 0) {
     error = plim_page_beside_measure(ctx, &page, memory, REPEATS, bytes / REPEATS, &link);
   }
-  if (error != 0)
+  if (error != 0) {
     status = plim_fail(ctx, PLIM_EIO, "while copies to space %s%s%s are measured: %s", space,
                        page.fd < 0 ? "" : ", page file ", page.fd < 0 ? "" : page.name, strerror(error));
+  }
   plim_guarded_free(memory, bytes);
   plim_memory_region_close(&page);
   if (status == PLIM_OK) *out = link;

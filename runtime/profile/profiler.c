@@ -155,8 +155,9 @@ static int is_too_late(const pass_times *passes, const plim_profile_group *group
   if (profile_case->round > 0 && !passes->given && passes->set->device->built >= DEFAULT_BUILDS) return 1;
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     const plim_profile_case *other = &passes->set->cases[i];
-    if (other != profile_case && !other->dropped && (!other->builds || other->round < profile_case->round))
+    if (other != profile_case && !other->dropped && (!other->builds || other->round < profile_case->round)) {
       return is_over(passes);
+    }
   }
   return 0;
 }
@@ -261,8 +262,9 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   *measured = most.bytes > 0;
   if (!*measured) return have_cases(set); /* all times are known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *passes.sample, &passes.sample));
-  if (set->device->api->kernels.recover)
+  if (set->device->api->kernels.recover) {
     PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *passes.reference, &passes.reference));
+  }
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &passes.memory));
   PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &passes.busy));
   status = run_rounds(&passes);

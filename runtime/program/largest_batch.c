@@ -30,8 +30,9 @@ static int32_t between(int32_t fitting, int32_t failing, double guess) {
 plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                        const plim_plan_options *options, int32_t *out) {
   plim_plan_options planning = *options;
-  if (planning.numerics == PLIM_NUMERICS_GIVEN)
+  if (planning.numerics == PLIM_NUMERICS_GIVEN) {
     planning.numerics = PLIM_NUMERICS_AUTO; /* keys are of the other batch */
+  }
   planning.numerics_key = NULL;
   planning.front_folder = NULL; /* no one will ask for the plans of these batches again */
   int64_t image_bytes = options->budget_bytes - search->fixed_bytes;

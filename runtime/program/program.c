@@ -35,8 +35,9 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   PLIM_CHECK(plim_net_eval_graph(net, &program->graph[PLIM_PROGRAM_EVAL]));
   PLIM_CHECK(check_precision(device, program->graph[PLIM_PROGRAM_TRAIN]));
   program->n_graphs = PLIM_PROGRAM_PLANNED;
-  for (int32_t i = 0; i < program->n_graphs; i++)
+  for (int32_t i = 0; i < program->n_graphs; i++) {
     PLIM_CHECK(profile_graph(device, profiler, program, (plim_plan_index)i));
+  }
   *out = program;
   program = NULL;
 done:

@@ -171,7 +171,8 @@ plim_status plim_budget_changes_serve(plim_trainer *trainer) {
   report.overhead_percent = plim_plan_overhead_percent(trainer->plan[PLIM_PROGRAM_TRAIN]);
   report.time_ns = plim_now_ns() - begin_ns;
   forget_step(changes);
-  if (trainer->options.on_budget_change)
+  if (trainer->options.on_budget_change) {
     trainer->options.on_budget_change(trainer->options.on_budget_change_user, &report);
+  }
   return PLIM_OK;
 }

@@ -80,8 +80,9 @@ static plim_online_plan_options online_options(preparing *work) {
 static plim_status decide(preparing *work) {
   plim_online_plan_options wanted = online_options(work);
   plim_plan *plan = NULL;
-  if (wanted.planning.budget_bytes == PLIM_BYTES_UNLIMITED)
+  if (wanted.planning.budget_bytes == PLIM_BYTES_UNLIMITED) {
     wanted.planning.budget_bytes = work->preparation->keep_all->arena_bytes;
+  }
   PLIM_TRY(plim_online_plan_make(work->ctx, work->program->graph[PLIM_PROGRAM_TRAIN],
                                  work->program->profile[PLIM_PROGRAM_TRAIN], &wanted, &work->preparation->replay,
                                  &plan));

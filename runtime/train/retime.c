@@ -107,8 +107,9 @@ static plim_status find_times(const plim_trainer *trainer, measured *times) {
     times->variant_ns[plan->command[j].variant] += times->time_ns[j];
     runs[plan->command[j].variant]++;
   }
-  for (int32_t v = 0; v < plan->n_variants; v++)
+  for (int32_t v = 0; v < plan->n_variants; v++) {
     times->variant_ns[v] = runs[v] > 0 ? times->variant_ns[v] / runs[v] : PLIM_UNKNOWN;
+  }
 done:
   plim_release(trainer->ctx, runs, plan->n_variants, sizeof *runs);
   plim_release(trainer->ctx, scratch, trainer->options.retime_steps, sizeof *scratch);

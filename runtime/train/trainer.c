@@ -283,8 +283,9 @@ static void request_ahead(plim_trainer *trainer, plim_reader_part part, int64_t 
   plim_reader_set_target(trainer->reader, trainer->staging[trainer->filled].image,
                          trainer->staging[trainer->filled].label);
   plim_reader_request(trainer->reader, part, number);
-  if (plim_device_sees_writes(trainer->device))
+  if (plim_device_sees_writes(trainer->device)) {
     (void)(plim_reader_wait(trainer->reader) == PLIM_OK); /* the next step reports it */
+  }
 }
 
 /* Index of the plan for the next training step. */

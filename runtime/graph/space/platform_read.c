@@ -199,8 +199,9 @@ static plim_status read_lines(plim_context *ctx, const char *file, const char *t
   line l;
   int32_t n = 0, links = 0;
   while (next_line(&at, end, &l)) n++;
-  if (n > PLIM_PLATFORM_DEVICES)
+  if (n > PLIM_PLATFORM_DEVICES) {
     return plim_fail(ctx, PLIM_EDATA, "%s: %d devices, at most %d are allowed", file, n, PLIM_PLATFORM_DEVICES);
+  }
   PLIM_TRY(plim_platform_new(ctx, n, n, n * (n - 1), &p));
   memcpy(p->name, "devices", sizeof "devices");
   plim_status status = PLIM_OK;

@@ -110,8 +110,9 @@ static plim_status check_workspace(const checker *check, const plim_space_buffer
 
 static plim_status check_buffers(checker *check) {
   const plim_space_plan *p = check->plan;
-  for (int64_t i = 0; i < check->n_buffers; i++)
+  for (int64_t i = 0; i < check->n_buffers; i++) {
     check->track[i] = (track){.buffer = &p->buffer[i], .writer = PLIM_NONE};
+  }
   qsort(check->track, (size_t)check->n_buffers, sizeof *check->track, by_key);
   for (int64_t i = 0; i < check->n_buffers; i++) {
     const plim_space_buffer *b = check->track[i].buffer, *last = i > 0 ? check->track[i - 1].buffer : NULL;
@@ -209,8 +210,9 @@ static void touch(checker *check, track *t, int32_t c) {
 /* Check that command c may read a storage in a space; *out: its buffer. */
 static plim_status read_storage(checker *check, int32_t c, int32_t storage, int32_t space, track **out) {
   track *t = find(check, storage, space, c);
-  if (!t || (t->buffer->begin == c && !t->initial))
+  if (!t || (t->buffer->begin == c && !t->initial)) {
     return refuse(check, c, storage, "no buffer has it where it is read");
+  }
   if (!before(check, t->writer, c)) return refuse(check, c, storage, "what fills its buffer need not have ended");
   touch(check, t, c);
   *out = t;
@@ -221,8 +223,9 @@ static plim_status read_storage(checker *check, int32_t c, int32_t storage, int3
 static plim_status fill_storage(checker *check, int32_t c, int32_t storage, int32_t space, int32_t version) {
   track *t = find(check, storage, space, c);
   const int32_t *released = check->released + (int64_t)space * check->n_queues;
-  if (!t || t->buffer->begin != c || t->initial)
+  if (!t || t->buffer->begin != c || t->initial) {
     return refuse(check, c, storage, "no buffer begins where it is written");
+  }
   for (int32_t q = 0; q < check->n_queues; q++) {
     if (clock_of(check, c)[q] >= released[q]) continue;
     return refuse(check, c, storage, "its bytes may still be in use: a command before need not have ended");
@@ -268,10 +271,12 @@ static plim_status check_run(checker *check, int32_t c) {
   int32_t space = check->plan->device[command->device].space;
   track *t = NULL;
   check->runs[command->op]++;
-  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_EFFECT)
+  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_EFFECT) {
     return refuse(check, c, PLIM_NONE, "an effect op runs once");
-  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_ONCE)
+  }
+  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_ONCE) {
     return refuse(check, c, PLIM_NONE, "an op of class once runs once");
+  }
   for (int32_t i = 0; i < op->n_reads; i++) {
     PLIM_TRY(read_storage(check, c, op->reads[i], space, &t));
     PLIM_TRY(need_version(check, c, t, updates_before(check, op->reads[i], command->op)));
@@ -287,8 +292,9 @@ static plim_status check_copy(checker *check, int32_t c) {
   const plim_space_command *command = &check->plan->command[c];
   for (int32_t i = 0; i < command->n_storages; i++) {
     track *t = NULL;
-    if (command->storage[i] >= check->graph->n_storages)
+    if (command->storage[i] >= check->graph->n_storages) {
       return refuse(check, c, command->storage[i], "the graph has no such storage");
+    }
     PLIM_TRY(read_storage(check, c, command->storage[i], command->from, &t));
     assert(t);
     PLIM_TRY(fill_storage(check, c, command->storage[i], command->to, t->version));

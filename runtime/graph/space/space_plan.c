@@ -74,13 +74,15 @@ static plim_status check_command(plim_context *ctx, const plim_space_plan *p, in
   const plim_space_command *command = &p->command[c];
   if (command->queue < 0 || command->queue >= p->n_queues) return fail_at(ctx, c, "its queue is none of the plan's");
   if (command->time_ns < 0) return fail_at(ctx, c, "its time is negative");
-  if (p->has_energy && !(command->joule >= 0 && isfinite(command->joule)))
+  if (p->has_energy && !(command->joule >= 0 && isfinite(command->joule))) {
     return fail_at(ctx, c, "its energy is no number >= 0");
+  }
   PLIM_TRY(check_ascending(ctx, c, "wait", command->wait, command->n_wait, c));
   if (command->kind == PLIM_SPACE_COMMAND_RUN) {
     if (command->op < 0) return fail_at(ctx, c, "its op is negative");
-    if (command->device < 0 || command->device >= p->n_devices)
+    if (command->device < 0 || command->device >= p->n_devices) {
       return fail_at(ctx, c, "its device is none of the plan's");
+    }
     if (p->queue[command->queue].device != command->device) return fail_at(ctx, c, "its queue is not its device's");
     return PLIM_OK;
   }

@@ -239,8 +239,9 @@ static void read_buffers(plim_json_at *root, lists *l) {
       plim_json_fail(&at, "offset", "is given: buffers of this version have no addresses");
     }
     b->bytes = plim_json_amount(&at, "bytes");
-    if (i > 0 && !is_sorted(b - 1, b))
+    if (i > 0 && !is_sorted(b - 1, b)) {
       plim_json_fail(&at, NULL, "is not sorted by begin, storage, space, or is there twice");
+    }
     plim_json_end(&at);
   }
 }
