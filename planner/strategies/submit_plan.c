@@ -5,23 +5,10 @@
 
 enum { NOWHERE = -1 };
 
-/* First buffer that begins at `begin` or later; buffers are sorted by begin. */
-static int32_t first_buffer(const plim_plan *plan, int32_t begin) {
-  int32_t low = 0, high = plan->n_buffers;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (plan->buffer[middle].begin < begin) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /* Offset of the buffer, NOWHERE when the plan has none like it. */
 static int64_t find_offset(const plim_plan *plan, int32_t storage, int32_t begin, int32_t end) {
-  for (int32_t i = first_buffer(plan, begin); i < plan->n_buffers && plan->buffer[i].begin == begin; i++) {
+  const int32_t first = plim_plan_first_buffer(plan, begin);
+  for (int32_t i = first; i < plan->n_buffers && plan->buffer[i].begin == begin; i++) {
     if (plan->buffer[i].storage == storage && plan->buffer[i].end == end) return plan->buffer[i].offset;
   }
   return NOWHERE;

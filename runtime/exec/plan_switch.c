@@ -30,27 +30,14 @@ static int begins_alike(const plim_plan *a, const plim_plan *b, int32_t command,
   return j == command && (i == b->n_buffers || b->buffer[i].begin >= command);
 }
 
-/* The first buffer that begins at command j or later. */
-static int32_t first_from(const plim_plan *plan, int32_t j) {
-  int32_t low = 0, high = plan->n_buffers;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (plan->buffer[middle].begin < j) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /* The buffer that overwrites buffer i in place at its end, or PLIM_NONE. O(log buffers + those that begin there). */
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
   if (buffer->storage < 0 || buffer->end >= plan->n_commands) return PLIM_NONE;
   const int32_t out = plim_command_result_over(graph, &plan->command[buffer->end], buffer->storage);
   if (out < 0) return PLIM_NONE;
-  for (int32_t h = first_from(plan, buffer->end); h < plan->n_buffers && plan->buffer[h].begin == buffer->end; h++) {
+  const int32_t first = plim_plan_first_buffer(plan, buffer->end);
+  for (int32_t h = first; h < plan->n_buffers && plan->buffer[h].begin == buffer->end; h++) {
     if (plan->buffer[h].storage == out) return h;
   }
   return PLIM_NONE;

@@ -61,6 +61,19 @@ int plim_page_is_file(const char *name) {
   return strcmp(name, "disk") == 0;
 }
 
+int32_t plim_plan_first_buffer(const plim_plan *plan, int32_t j) {
+  int32_t low = 0, high = plan->n_buffers;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (plan->buffer[middle].begin < j) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 int plim_plan_is_home(const plim_graph *graph, const plim_plan *plan, const plim_plan_buffer *buffer) {
   const plim_command *first = &plan->command[0];
   if (buffer->begin > 0 || buffer->storage < 0) return 0;

@@ -158,6 +158,9 @@ int plim_plan_class_find(const char *name);
  * command 0 begins by a copy has not. O(1). The checker does not use this function. */
 int plim_plan_is_home(const plim_graph *graph, const plim_plan *plan, const plim_plan_buffer *buffer);
 
+/* The index of the first buffer that begins at command j or later; n_buffers: none does. O(log n_buffers). */
+int32_t plim_plan_first_buffer(const plim_plan *plan, int32_t j);
+
 /* Is row i of plan->variant the first of its op? The rows of an op follow each other, and have one numerics key. */
 static inline int plim_plan_variant_is_first(const plim_plan *plan, int32_t i) {
   return i == 0 || plan->variant[i - 1].op != plan->variant[i].op;

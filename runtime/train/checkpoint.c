@@ -30,14 +30,18 @@ static int64_t heads_of(const plim_graph *graph) {
 
 /* ---- writing ---- */
 
+static void add_dims(plim_text *text, const plim_shape *shape, const char *separator) {
+  for (int32_t i = 0; i < shape->rank; i++) {
+    plim_text_format(text, "%s%lld", i > 0 ? separator : "", (long long)shape->dim[i]);
+  }
+}
+
 static void add_value(plim_text *text, const plim_value *v, const char *role) {
   plim_text_add(text, "{\"name\": ");
   plim_text_quote(text, v->name);
   plim_text_format(text, ", \"role\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [", role,
                    plim_dtype_name(v->shape.dtype), plim_layout_name(v->shape.layout));
-  for (int32_t i = 0; i < v->shape.rank; i++) {
-    plim_text_format(text, "%s%lld", i > 0 ? ", " : "", (long long)v->shape.dim[i]);
-  }
+  add_dims(text, &v->shape, ", ");
   plim_text_add(text, "]}");
 }
 
@@ -275,9 +279,7 @@ static void describe_row(const json_t *row, plim_text *text) {
 static void describe_value(const plim_value *v, plim_role role, plim_text *text) {
   plim_text_format(text, "'%.200s' (%s, %s, %s, [", v->name, plim_role_name(role), plim_dtype_name(v->shape.dtype),
                    plim_layout_name(v->shape.layout));
-  for (int32_t i = 0; i < v->shape.rank; i++) {
-    plim_text_format(text, "%s%lld", i > 0 ? "," : "", (long long)v->shape.dim[i]);
-  }
+  add_dims(text, &v->shape, ",");
   plim_text_add(text, "])");
 }
 
