@@ -25,20 +25,20 @@ static plim_status check_source(plim_context *ctx, const plim_data_source *s) {
 }
 
 plim_status plim_dataset_from_source(plim_context *ctx, const plim_data_source *source, plim_dataset **out) {
-  plim_dataset *d = NULL;
+  plim_dataset *dataset = NULL;
   PLIM_TRY(check_source(ctx, source));
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
-  *d = (plim_dataset){.ctx = ctx,
-                      .name = source->name,
-                      .height = source->height,
-                      .width = source->width,
-                      .channels = source->channels,
-                      .classes = source->classes,
-                      .context = source->context,
-                      .train = {.count = source->train_count},
-                      .test = {.count = source->test_count},
-                      .source = *source};
-  *out = d;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *dataset, &dataset));
+  *dataset = (plim_dataset){.ctx = ctx,
+                            .name = source->name,
+                            .height = source->height,
+                            .width = source->width,
+                            .channels = source->channels,
+                            .classes = source->classes,
+                            .context = source->context,
+                            .train = {.count = source->train_count},
+                            .test = {.count = source->test_count},
+                            .source = *source};
+  *out = dataset;
   return PLIM_OK;
 }
 
@@ -53,15 +53,15 @@ static int64_t find_outside(const int32_t *number, int64_t n, int32_t least, int
   return i;
 }
 
-static void check_numbers(const plim_dataset *d, const plim_data_batch *batch, const char *what, const int32_t *number,
-                          int32_t least, plim_data_fault *fault) {
-  const int64_t n = (int64_t)batch->count * (d->context > 0 ? d->context : 1);
-  const int64_t at = find_outside(number, n, least, d->classes);
+static void check_numbers(const plim_dataset *dataset, const plim_data_batch *batch, const char *what,
+                          const int32_t *number, int32_t least, plim_data_fault *fault) {
+  const int64_t n = (int64_t)batch->count * (dataset->context > 0 ? dataset->context : 1);
+  const int64_t at = find_outside(number, n, least, dataset->classes);
   if (at == n || fault->status != PLIM_OK) return;
   fault->status = PLIM_EDATA;
   (void)snprintf(fault->sentence, sizeof fault->sentence,
-                 "data source %.64s, %s batch %lld: %s %lld is %d; %d to %d are allowed", d->name, part_of(batch),
-                 (long long)batch->number, what, (long long)at, number[at], least, d->classes - 1);
+                 "data source %.64s, %s batch %lld: %s %lld is %d; %d to %d are allowed", dataset->name, part_of(batch),
+                 (long long)batch->number, what, (long long)at, number[at], least, dataset->classes - 1);
 }
 
 void plim_data_source_fill(const plim_dataset *dataset, const plim_data_batch *batch, plim_data_fault *fault) {

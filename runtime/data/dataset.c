@@ -33,8 +33,8 @@ plim_dataset_options plim_dataset_options_default(void) {
                                 .words = 256};
 }
 
-int64_t plim_dataset_image_bytes(const plim_dataset *d) {
-  return plim_mul_checked((int64_t)d->height * d->width, d->channels);
+int64_t plim_dataset_image_bytes(const plim_dataset *dataset) {
+  return plim_mul_checked((int64_t)dataset->height * dataset->width, dataset->channels);
 }
 
 /* Take ownership of a split's arrays. */
@@ -42,21 +42,22 @@ static void split_set(plim_split *split, int32_t count, const uint8_t *image, co
   *split = (plim_split){.count = count, .image = image, .label = label};
 }
 
-static plim_status split_allocate(plim_dataset *d, plim_split *split, int32_t count, uint8_t **image, uint8_t **label) {
-  PLIM_TRY(plim_allocate(d->ctx, count, (size_t)plim_dataset_image_bytes(d), image));
-  plim_status status = plim_allocate(d->ctx, count, 1, label);
+static plim_status split_allocate(plim_dataset *dataset, plim_split *split, int32_t count, uint8_t **image,
+                                  uint8_t **label) {
+  PLIM_TRY(plim_allocate(dataset->ctx, count, (size_t)plim_dataset_image_bytes(dataset), image));
+  plim_status status = plim_allocate(dataset->ctx, count, 1, label);
   if (status != PLIM_OK) {
-    plim_release(d->ctx, *image, count, (size_t)plim_dataset_image_bytes(d));
+    plim_release(dataset->ctx, *image, count, (size_t)plim_dataset_image_bytes(dataset));
     return status;
   }
   split_set(split, count, *image, *label);
   return PLIM_OK;
 }
 
-static void split_free(plim_dataset *d, plim_split *split) {
-  if (split->token || d->source.fill) return; /* both have one array, or none */
-  plim_release(d->ctx, (void *)split->image, split->count, (size_t)plim_dataset_image_bytes(d));
-  plim_release(d->ctx, (void *)split->label, split->count, 1);
+static void split_free(plim_dataset *dataset, plim_split *split) {
+  if (split->token || dataset->source.fill) return; /* both have one array, or none */
+  plim_release(dataset->ctx, (void *)split->image, split->count, (size_t)plim_dataset_image_bytes(dataset));
+  plim_release(dataset->ctx, (void *)split->label, split->count, 1);
 }
 
 /* Replace the sentence about a missing file by one that says how to get the data set. */
@@ -76,67 +77,67 @@ static plim_status path_join(plim_context *ctx, const char *dir, const char *nam
 
 /* ---- four IDX files ---- */
 
-static plim_status load_idx_labels(plim_dataset *d, const char *path, int32_t images, uint8_t **label) {
+static plim_status load_idx_labels(plim_dataset *dataset, const char *path, int32_t images, uint8_t **label) {
   int32_t count = 0;
-  PLIM_TRY(plim_idx_load(d->ctx, path, 1, &count, label));
+  PLIM_TRY(plim_idx_load(dataset->ctx, path, 1, &count, label));
   plim_status status = PLIM_OK;
   if (count != images) {
-    status = plim_fail(d->ctx, PLIM_EDATA, "%s: %d labels for %d images", path, count, images);
+    status = plim_fail(dataset->ctx, PLIM_EDATA, "%s: %d labels for %d images", path, count, images);
   }
   for (int32_t i = 0; i < count && status == PLIM_OK; i++) {
-    if ((*label)[i] < d->classes) continue;
-    status =
-        plim_fail(d->ctx, PLIM_EDATA, "%s: label %d of image %d is not 0 to %d", path, (*label)[i], i, d->classes - 1);
+    if ((*label)[i] < dataset->classes) continue;
+    status = plim_fail(dataset->ctx, PLIM_EDATA, "%s: label %d of image %d is not 0 to %d", path, (*label)[i], i,
+                       dataset->classes - 1);
   }
-  if (status != PLIM_OK) plim_release(d->ctx, *label, count, 1);
+  if (status != PLIM_OK) plim_release(dataset->ctx, *label, count, 1);
   return status;
 }
 
-static plim_status load_idx_split(plim_dataset *d, const char *dir, const char *prefix, plim_split *split) {
+static plim_status load_idx_split(plim_dataset *dataset, const char *dir, const char *prefix, plim_split *split) {
   char name[64], path[PLIM_FILE_PATH_BYTES];
   int32_t dim[3];
   uint8_t *image = NULL, *label = NULL;
   (void)snprintf(name, sizeof name, "%s-images-idx3-ubyte.gz", prefix);
-  PLIM_TRY(path_join(d->ctx, dir, name, path));
-  PLIM_TRY(plim_idx_load(d->ctx, path, 3, dim, &image));
+  PLIM_TRY(path_join(dataset->ctx, dir, name, path));
+  PLIM_TRY(plim_idx_load(dataset->ctx, path, 3, dim, &image));
   plim_status status = PLIM_OK;
-  if (dim[1] != d->height || dim[2] != d->width) {
-    status = plim_fail(d->ctx, PLIM_EDATA, "%s: images of %d x %d, expected %d x %d", path, dim[1], dim[2], d->height,
-                       d->width);
+  if (dim[1] != dataset->height || dim[2] != dataset->width) {
+    status = plim_fail(dataset->ctx, PLIM_EDATA, "%s: images of %d x %d, expected %d x %d", path, dim[1], dim[2],
+                       dataset->height, dataset->width);
     goto done;
   }
   (void)snprintf(name, sizeof name, "%s-labels-idx1-ubyte.gz", prefix);
-  PLIM_CHECK(path_join(d->ctx, dir, name, path));
-  PLIM_CHECK(load_idx_labels(d, path, dim[0], &label));
+  PLIM_CHECK(path_join(dataset->ctx, dir, name, path));
+  PLIM_CHECK(load_idx_labels(dataset, path, dim[0], &label));
   split_set(split, dim[0], image, label);
 done:
-  if (status != PLIM_OK) plim_release(d->ctx, image, (int64_t)dim[0] * dim[1] * dim[2], 1);
+  if (status != PLIM_OK) plim_release(dataset->ctx, image, (int64_t)dim[0] * dim[1] * dim[2], 1);
   return status;
 }
 
-static plim_status load_idx(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
+static plim_status load_idx(const dataset_row *source, const plim_dataset_options *options, plim_dataset *dataset) {
   const char *dir = options->dir ? options->dir : source->dir;
-  PLIM_TRY(load_idx_split(d, dir, "train", &d->train));
-  return load_idx_split(d, dir, "t10k", &d->test);
+  PLIM_TRY(load_idx_split(dataset, dir, "train", &dataset->train));
+  return load_idx_split(dataset, dir, "t10k", &dataset->test);
 }
 
 /* ---- CIFAR-10 ---- */
 
-static plim_status load_cifar(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
+static plim_status load_cifar(const dataset_row *source, const plim_dataset_options *options, plim_dataset *dataset) {
   (void)source;
   char name[32], path[PLIM_FILE_PATH_BYTES];
   uint8_t *image, *label;
-  if (!options->dir) return plim_fail(d->ctx, PLIM_ENOFILE, "no folder is given");
-  PLIM_TRY(split_allocate(d, &d->train, CIFAR_TRAIN_FILES * PLIM_CIFAR_FILE_IMAGES, &image, &label));
+  if (!options->dir) return plim_fail(dataset->ctx, PLIM_ENOFILE, "no folder is given");
+  PLIM_TRY(split_allocate(dataset, &dataset->train, CIFAR_TRAIN_FILES * PLIM_CIFAR_FILE_IMAGES, &image, &label));
   for (int32_t i = 0; i < CIFAR_TRAIN_FILES; i++) {
     int64_t first = (int64_t)i * PLIM_CIFAR_FILE_IMAGES;
     (void)snprintf(name, sizeof name, "data_batch_%d.bin", i + 1);
-    PLIM_TRY(path_join(d->ctx, options->dir, name, path));
-    PLIM_TRY(plim_cifar_load(d->ctx, path, image + first * PLIM_CIFAR_IMAGE_BYTES, label + first));
+    PLIM_TRY(path_join(dataset->ctx, options->dir, name, path));
+    PLIM_TRY(plim_cifar_load(dataset->ctx, path, image + first * PLIM_CIFAR_IMAGE_BYTES, label + first));
   }
-  PLIM_TRY(split_allocate(d, &d->test, PLIM_CIFAR_FILE_IMAGES, &image, &label));
-  PLIM_TRY(path_join(d->ctx, options->dir, "test_batch.bin", path));
-  return plim_cifar_load(d->ctx, path, image, label);
+  PLIM_TRY(split_allocate(dataset, &dataset->test, PLIM_CIFAR_FILE_IMAGES, &image, &label));
+  PLIM_TRY(path_join(dataset->ctx, options->dir, "test_batch.bin", path));
+  return plim_cifar_load(dataset->ctx, path, image, label);
 }
 
 /* ---- noise ---- */
@@ -163,43 +164,45 @@ static plim_status fill_noise(plim_context *ctx, uint64_t seed, uint64_t stream,
   return PLIM_OK;
 }
 
-static plim_status make_split(plim_dataset *d, plim_split *split, int32_t count, uint64_t seed, const char *name) {
+static plim_status make_split(plim_dataset *dataset, plim_split *split, int32_t count, uint64_t seed,
+                              const char *name) {
   uint8_t *image, *label;
-  PLIM_TRY(split_allocate(d, split, count, &image, &label));
+  PLIM_TRY(split_allocate(dataset, split, count, &image, &label));
   uint64_t stream = plim_philox_stream(name);
-  PLIM_TRY(fill_noise(d->ctx, seed, stream, image, count * plim_dataset_image_bytes(d)));
-  PLIM_TRY(fill_noise(d->ctx, seed, stream + 1, label, count));
-  for (int32_t i = 0; i < count; i++) label[i] = (uint8_t)(label[i] % d->classes);
+  PLIM_TRY(fill_noise(dataset->ctx, seed, stream, image, count * plim_dataset_image_bytes(dataset)));
+  PLIM_TRY(fill_noise(dataset->ctx, seed, stream + 1, label, count));
+  for (int32_t i = 0; i < count; i++) label[i] = (uint8_t)(label[i] % dataset->classes);
   return PLIM_OK;
 }
 
 /* A system may promise more memory than it has, and end the process when that is used. */
-static plim_status check_memory(const plim_dataset *d, const plim_dataset_options *options) {
+static plim_status check_memory(const plim_dataset *dataset, const plim_dataset_options *options) {
   const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  const int64_t image = plim_dataset_image_bytes(d), memory = pages * page;
+  const int64_t image = plim_dataset_image_bytes(dataset), memory = pages * page;
   const int64_t count = (int64_t)options->train_count + options->test_count;
-  if (image < 0) return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic images have more bytes than 63 bits count");
+  if (image < 0) return plim_fail(dataset->ctx, PLIM_EUSAGE, "synthetic images have more bytes than 63 bits count");
   if (pages < 1 || page < 1 || count <= memory / image) return PLIM_OK;
-  return plim_fail(d->ctx, PLIM_ENOMEM, "synthetic data of %lld images of %lld bytes: the machine has %lld bytes",
+  return plim_fail(dataset->ctx, PLIM_ENOMEM, "synthetic data of %lld images of %lld bytes: the machine has %lld bytes",
                    (long long)count, (long long)image, (long long)memory);
 }
 
-static plim_status make_noise(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
+static plim_status make_noise(const dataset_row *source, const plim_dataset_options *options, plim_dataset *dataset) {
   (void)source;
   if (options->height < 1 || options->width < 1 || options->channels < 1 || options->channels > 4) {
-    return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic images of %d x %d x %d: sizes are positive, channels at most 4",
-                     options->height, options->width, options->channels);
+    return plim_fail(dataset->ctx, PLIM_EUSAGE,
+                     "synthetic images of %d x %d x %d: sizes are positive, channels at most 4", options->height,
+                     options->width, options->channels);
   }
   if (options->train_count < 1 || options->test_count < 1) {
-    return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic data of %d + %d images: both numbers are positive",
+    return plim_fail(dataset->ctx, PLIM_EUSAGE, "synthetic data of %d + %d images: both numbers are positive",
                      options->train_count, options->test_count);
   }
-  d->height = options->height;
-  d->width = options->width;
-  d->channels = options->channels;
-  PLIM_TRY(check_memory(d, options));
-  PLIM_TRY(make_split(d, &d->train, options->train_count, options->seed, "train"));
-  return make_split(d, &d->test, options->test_count, options->seed, "test");
+  dataset->height = options->height;
+  dataset->width = options->width;
+  dataset->channels = options->channels;
+  PLIM_TRY(check_memory(dataset, options));
+  PLIM_TRY(make_split(dataset, &dataset->train, options->train_count, options->seed, "train"));
+  return make_split(dataset, &dataset->test, options->test_count, options->seed, "test");
 }
 
 /* ---- the table ---- */
@@ -289,7 +292,7 @@ static plim_status load_text(plim_context *ctx, const char *name, const plim_dat
   const char *file = NULL;
   const int bytes = plim_dataset_text(name, &file) == PLIM_TEXT_BYTES ? 1 : 2; /* a token's */
   const int32_t words = bytes == 1 ? 256 : options->words;
-  plim_dataset *d = NULL;
+  plim_dataset *dataset = NULL;
   plim_status status = PLIM_OK;
   assert(file);
   if (!*file) return plim_fail(ctx, PLIM_EUSAGE, "data set \"%s\" names no file: %sFILE", name, name);
@@ -297,13 +300,13 @@ static plim_status load_text(plim_context *ctx, const char *name, const plim_dat
     return plim_fail(ctx, PLIM_EUSAGE, "sequences of %d tokens and %d words; at least 1, and 2 to 65536, are needed",
                      (int)options->context, (int)words);
   }
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
-  *d = (plim_dataset){.ctx = ctx, .name = "text", .classes = words, .context = options->context};
-  PLIM_CHECK(plim_text_data_load(d, file, bytes));
-  *out = d;
-  d = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *dataset, &dataset));
+  *dataset = (plim_dataset){.ctx = ctx, .name = "text", .classes = words, .context = options->context};
+  PLIM_CHECK(plim_text_data_load(dataset, file, bytes));
+  *out = dataset;
+  dataset = NULL;
 done:
-  plim_dataset_free(d);
+  plim_dataset_free(dataset);
   return status;
 }
 
@@ -311,7 +314,7 @@ plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_da
                               plim_dataset **out) {
   const dataset_row *source = source_find(name);
   char advice[PLIM_NAME_ADVICE_BYTES];
-  plim_dataset *d = NULL;
+  plim_dataset *dataset = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_check_options(ctx, "plim_dataset_options", options->struct_bytes, sizeof *options));
   if (plim_dataset_text(name, NULL) != PLIM_TEXT_NONE) return load_text(ctx, name, options, out);
@@ -319,14 +322,14 @@ plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_da
     return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", name,
                      plim_name_advice(plim_dataset_name, name, advice));
   }
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
-  *d = source->constants;
-  d->ctx = ctx;
-  PLIM_CHECK(with_remedy(ctx, source, source->load(source, options, d)));
-  *out = d;
-  d = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *dataset, &dataset));
+  *dataset = source->constants;
+  dataset->ctx = ctx;
+  PLIM_CHECK(with_remedy(ctx, source, source->load(source, options, dataset)));
+  *out = dataset;
+  dataset = NULL;
 done:
-  plim_dataset_free(d);
+  plim_dataset_free(dataset);
   return status;
 }
 

@@ -22,32 +22,32 @@ struct plim_gzip {
   Bytef chunk[CHUNK_BYTES];
 };
 
-static plim_status fail(plim_gzip *g, const char *what) {
-  g->fault = what;
-  return plim_fail(g->ctx, PLIM_EDATA, "%s: %s after %lld inflated bytes", g->path, what, (long long)g->bytes);
+static plim_status fail(plim_gzip *gzip, const char *what) {
+  gzip->fault = what;
+  return plim_fail(gzip->ctx, PLIM_EDATA, "%s: %s after %lld inflated bytes", gzip->path, what, (long long)gzip->bytes);
 }
 
-static plim_status no_memory(const plim_gzip *g) {
-  return plim_fail(g->ctx, PLIM_ENOMEM, "%s: no memory to inflate it", g->path);
+static plim_status no_memory(const plim_gzip *gzip) {
+  return plim_fail(gzip->ctx, PLIM_ENOMEM, "%s: no memory to inflate it", gzip->path);
 }
 
 /* Begin with `packed` [packed_bytes], or with the file where `packed` is NULL. */
 static plim_status begin(plim_context *ctx, const char *path, char *packed, int64_t packed_bytes, plim_gzip **out) {
-  plim_gzip *g = NULL;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *g, &g));
-  g->ctx = ctx;
-  g->path = path;
-  g->stream.next_in = (Bytef *)packed;
-  g->stream.avail_in = (uInt)packed_bytes;
-  plim_status status = packed ? PLIM_OK : plim_file_open(ctx, path, &g->file);
+  plim_gzip *gzip = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *gzip, &gzip));
+  gzip->ctx = ctx;
+  gzip->path = path;
+  gzip->stream.next_in = (Bytef *)packed;
+  gzip->stream.avail_in = (uInt)packed_bytes;
+  plim_status status = packed ? PLIM_OK : plim_file_open(ctx, path, &gzip->file);
   if (status == PLIM_OK) {
-    g->inflating = inflateInit2(&g->stream, WINDOW_BITS) == Z_OK;
-    if (!g->inflating) status = no_memory(g);
+    gzip->inflating = inflateInit2(&gzip->stream, WINDOW_BITS) == Z_OK;
+    if (!gzip->inflating) status = no_memory(gzip);
   }
   if (status == PLIM_OK) {
-    *out = g;
+    *out = gzip;
   } else {
-    plim_gzip_close(g);
+    plim_gzip_close(gzip);
   }
   return status;
 }
@@ -64,14 +64,14 @@ void plim_gzip_close(plim_gzip *gzip) {
 }
 
 /* Have two bytes of input, enough to see where a member begins, unless the file ends before. */
-static plim_status refill(plim_gzip *g) {
-  z_stream *z = &g->stream;
-  if (!g->file || z->avail_in >= 2) return PLIM_OK;
+static plim_status refill(plim_gzip *gzip) {
+  z_stream *z = &gzip->stream;
+  if (!gzip->file || z->avail_in >= 2) return PLIM_OK;
   const size_t left = z->avail_in;
-  if (left > 0) memmove(g->chunk, z->next_in, left);
-  const size_t got = fread(g->chunk + left, 1, CHUNK_BYTES - left, g->file);
-  if (got == 0 && ferror(g->file)) return plim_fail(g->ctx, PLIM_EIO, "%s: cannot be read", g->path);
-  z->next_in = g->chunk;
+  if (left > 0) memmove(gzip->chunk, z->next_in, left);
+  const size_t got = fread(gzip->chunk + left, 1, CHUNK_BYTES - left, gzip->file);
+  if (got == 0 && ferror(gzip->file)) return plim_fail(gzip->ctx, PLIM_EIO, "%s: cannot be read", gzip->path);
+  z->next_in = gzip->chunk;
   z->avail_in = (uInt)(left + got);
   return PLIM_OK;
 }
@@ -81,18 +81,18 @@ static int is_member(const Bytef *bytes, int64_t n) {
 }
 
 /* Inflate at most `most` bytes of a member. Returns their number by *got. */
-static plim_status inflate_some(plim_gzip *g, uint8_t *to, int64_t most, int64_t *got) {
-  z_stream *z = &g->stream;
+static plim_status inflate_some(plim_gzip *gzip, uint8_t *to, int64_t most, int64_t *got) {
+  z_stream *z = &gzip->stream;
   z->next_out = to;
   z->avail_out = (uInt)(most < MOST_AT_ONCE ? most : MOST_AT_ONCE);
   const uInt before = z->avail_out;
   const int result = inflate(z, Z_NO_FLUSH);
   *got = (int64_t)(before - z->avail_out);
-  g->bytes += *got;
-  g->ended = result == Z_STREAM_END;
+  gzip->bytes += *got;
+  gzip->ended = result == Z_STREAM_END;
   if (result == Z_OK || result == Z_STREAM_END) return PLIM_OK;
-  if (result == Z_MEM_ERROR) return no_memory(g);
-  return fail(g, result == Z_BUF_ERROR ? "truncated gzip data" : "corrupt gzip data");
+  if (result == Z_MEM_ERROR) return no_memory(gzip);
+  return fail(gzip, result == Z_BUF_ERROR ? "truncated gzip data" : "corrupt gzip data");
 }
 
 plim_status plim_gzip_next(plim_gzip *gzip, uint8_t *to, int64_t want, int64_t *got) {

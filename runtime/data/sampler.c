@@ -95,54 +95,60 @@ static int fill(plim_sampler *s, plim_data_batch batch, uint8_t *image, int32_t 
 }
 
 int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label) {
-  const plim_dataset *d = sampler->dataset;
+  const plim_dataset *dataset = sampler->dataset;
   int64_t batches = plim_sampler_train_batches(sampler);
   int64_t epoch = step / batches, first = step % batches * sampler->options.batch;
-  int64_t left = d->train.count - first, images = left < sampler->options.batch ? left : sampler->options.batch;
-  if (d->source.fill) {
+  int64_t left = dataset->train.count - first, images = left < sampler->options.batch ? left : sampler->options.batch;
+  if (dataset->source.fill) {
     return fill(sampler, (plim_data_batch){.number = step, .count = (int32_t)images}, image, label);
   }
   if (sampler->epoch != epoch) shuffle(sampler, epoch);
-  int64_t shift = d->context > 0 ? text_shift(sampler, epoch) : 0;
+  int64_t shift = dataset->context > 0 ? text_shift(sampler, epoch) : 0;
   for (int64_t i = 0; i < images; i++) {
     int32_t sample = sampler->order[first + i];
-    if (d->context > 0) {
+    if (dataset->context > 0) {
       int32_t *token = (int32_t *)(void *)image;
-      plim_text_data_sequence(d, &d->train, sample, shift, token + i * d->context, label + i * d->context);
+      plim_text_data_sequence(dataset, &dataset->train, sample, shift, token + i * dataset->context,
+                              label + i * dataset->context);
       continue;
     }
     plim_crop crop = {0, 0, 0};
-    if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, sample, d->pad, d->flip);
-    plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + sample * plim_dataset_image_bytes(d),
-                   image + i * plim_dataset_image_bytes(d));
-    label[i] = d->train.label[sample];
+    if (sampler->options.augment)
+      crop = plim_crop_draw(sampler->options.seed, epoch, sample, dataset->pad, dataset->flip);
+    plim_crop_copy(&crop, dataset->height, dataset->width, dataset->channels,
+                   dataset->train.image + sample * plim_dataset_image_bytes(dataset),
+                   image + i * plim_dataset_image_bytes(dataset));
+    label[i] = dataset->train.label[sample];
   }
   return 1;
 }
 
 /* Fill the places from `from` on with zeros and label -1. */
-static void fill_rest(const plim_dataset *d, int64_t from, int64_t batch, uint8_t *image, int32_t *label) {
-  const int64_t labels = d->context > 0 ? d->context : 1;
-  const int64_t bytes = d->context > 0 ? d->context * (int64_t)sizeof(int32_t) : plim_dataset_image_bytes(d);
+static void fill_rest(const plim_dataset *dataset, int64_t from, int64_t batch, uint8_t *image, int32_t *label) {
+  const int64_t labels = dataset->context > 0 ? dataset->context : 1;
+  const int64_t bytes =
+      dataset->context > 0 ? dataset->context * (int64_t)sizeof(int32_t) : plim_dataset_image_bytes(dataset);
   memset(image + from * bytes, 0, (size_t)((batch - from) * bytes));
   for (int64_t i = from * labels; i < batch * labels; i++) label[i] = -1;
 }
 
 int plim_sampler_test(plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label) {
-  const plim_dataset *d = sampler->dataset;
+  const plim_dataset *dataset = sampler->dataset;
   int64_t batch = sampler->options.batch, first = index * batch;
-  int64_t count = d->test.count - first < batch ? d->test.count - first : batch;
-  if (d->source.fill) {
-    fill_rest(d, count, batch, image, label);
+  int64_t count = dataset->test.count - first < batch ? dataset->test.count - first : batch;
+  if (dataset->source.fill) {
+    fill_rest(dataset, count, batch, image, label);
     return fill(sampler, (plim_data_batch){.test = 1, .number = index, .count = (int32_t)count}, image, label);
   }
-  for (int64_t i = 0; d->context > 0 && i < batch; i++) {
+  for (int64_t i = 0; dataset->context > 0 && i < batch; i++) {
     int32_t *token = (int32_t *)(void *)image;
-    plim_text_data_sequence(d, &d->test, first + i, 0, token + i * d->context, label + i * d->context);
+    plim_text_data_sequence(dataset, &dataset->test, first + i, 0, token + i * dataset->context,
+                            label + i * dataset->context);
   }
-  if (d->context > 0) return 1;
-  memcpy(image, d->test.image + first * plim_dataset_image_bytes(d), (size_t)(count * plim_dataset_image_bytes(d)));
-  fill_rest(d, count, batch, image, label);
-  for (int64_t i = 0; i < count; i++) label[i] = d->test.label[first + i];
+  if (dataset->context > 0) return 1;
+  memcpy(image, dataset->test.image + first * plim_dataset_image_bytes(dataset),
+         (size_t)(count * plim_dataset_image_bytes(dataset)));
+  fill_rest(dataset, count, batch, image, label);
+  for (int64_t i = 0; i < count; i++) label[i] = dataset->test.label[first + i];
   return 1;
 }

@@ -96,7 +96,7 @@ PLIM_MUST_USE plim_status plim_cuda_begin_recording(plim_device *device);
 PLIM_MUST_USE plim_status plim_cuda_end_recording(plim_device *device, void **captured);
 
 /* The stream of a queue on which a command is about to be put. Marks it as busy until the next sync. */
-void *plim_cuda_stream(plim_cuda_state *s, int32_t queue);
+void *plim_cuda_stream(plim_cuda_state *cuda, int32_t queue);
 
 /* ---- device_cuda_step.c ---- */
 
@@ -116,10 +116,10 @@ PLIM_MUST_USE plim_status plim_cuda_finish_step(plim_device *device);
 PLIM_MUST_USE plim_status plim_cuda_fail_step(plim_device *device, plim_status failed);
 
 /* Free the capture that is launched at most once. */
-void plim_cuda_forget_once(plim_cuda_state *s);
+void plim_cuda_forget_once(plim_cuda_state *cuda);
 
 /* Abandon the current step: free its recording, and the captured steps of its arena. */
-void plim_cuda_forget(plim_cuda_state *s);
+void plim_cuda_forget(plim_cuda_state *cuda);
 
 /* ---- device_cuda_memory.c: the rows of plim_device_api ---- */
 
@@ -130,7 +130,7 @@ void plim_cuda_release_pinned(plim_device *device, void *ptr);
 
 /* Wait for all queued copies. Call it before pinned memory is freed, because freeing does not wait for copies that use
  * it. Ignores errors. */
-void plim_cuda_wait_for_copies(const plim_cuda_state *s);
+void plim_cuda_wait_for_copies(const plim_cuda_state *cuda);
 
 /* ---- device_cuda_times.c ---- */
 

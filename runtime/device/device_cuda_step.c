@@ -11,58 +11,58 @@
 
 enum { SETTLING = 2 /* number of runs of a plan that load or capture something: queued, then recorded */ };
 
-void plim_cuda_forget_once(plim_cuda_state *s) {
-  if (s->once) (void)s->driver->captured_free(s->once);
-  s->once = NULL;
+void plim_cuda_forget_once(plim_cuda_state *cuda) {
+  if (cuda->once) (void)cuda->driver->captured_free(cuda->once);
+  cuda->once = NULL;
 }
 
-void plim_cuda_forget(plim_cuda_state *s) {
+void plim_cuda_forget(plim_cuda_state *cuda) {
   void *ignored = NULL;
-  if (s->recording) {
-    if (s->driver->capture_end(s->stream[0], &ignored) == 0) {
-      (void)s->driver->captured_free(ignored);
+  if (cuda->recording) {
+    if (cuda->driver->capture_end(cuda->stream[0], &ignored) == 0) {
+      (void)cuda->driver->captured_free(ignored);
     } else {
-      s->driver->clear(); /* a queue that was not joined yet */
+      cuda->driver->clear(); /* a queue that was not joined yet */
     }
   }
-  s->recording = 0;
-  plim_cuda_forget_once(s);
-  if (s->step.row) plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, s->step.row->arena);
-  s->step.row = NULL;
+  cuda->recording = 0;
+  plim_cuda_forget_once(cuda);
+  if (cuda->step.row) plim_cuda_graph_cache_invalidate(&cuda->graphs, cuda->driver, cuda->step.row->arena);
+  cuda->step.row = NULL;
 }
 
 /* The mode of the current step: queued the first time, so that every module is loaded; captured the second time; then
  * replayed. A timed step is captured again. */
-static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
-  const plim_cuda_step *step = &s->step;
-  if (s->eager || !step->row->arena || step->row->runs == 0) return PLIM_CUDA_QUEUE;
+static plim_cuda_mode choose_mode(const plim_cuda_state *cuda) {
+  const plim_cuda_step *step = &cuda->step;
+  if (cuda->eager || !step->row->arena || step->row->runs == 0) return PLIM_CUDA_QUEUE;
   return step->row->captured && !step->timed ? PLIM_CUDA_REPLAY : PLIM_CUDA_RECORD;
 }
 
 /* Number of timing events that the current step needs: around each command of a timed step, or at both ends of a
  * captured step. The first run, which is queued, makes the events of the capture. */
-static int32_t timing_events_of(const plim_cuda_state *s) {
-  if (s->step.timed) return s->step.row->plan->n_commands + 1;
-  return s->eager || !s->step.row->arena ? 0 : 2;
+static int32_t timing_events_of(const plim_cuda_state *cuda) {
+  if (cuda->step.timed) return cuda->step.row->plan->n_commands + 1;
+  return cuda->eager || !cuda->step.row->arena ? 0 : 2;
 }
 
 static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                               int64_t arena_bytes, int timed) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_step *step = &s->step;
+  plim_cuda_state *cuda = device->state;
+  plim_cuda_step *step = &cuda->step;
   (void)arena_bytes;
-  plim_status entered = plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
-  plim_cuda_forget(s); /* an earlier step may have failed before its end */
+  plim_status entered = plim_cuda_check(device, cuda->driver->current(device->index), "choosing the GPU");
+  plim_cuda_forget(cuda); /* an earlier step may have failed before its end */
   PLIM_TRY(entered);
   if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   *step = (plim_cuda_step){.graph = graph, .last = PLIM_NONE, .timed = timed && arena};
-  step->row = plim_cuda_graph_cache_find(&s->graphs, s->driver, plan, arena);
-  if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* frees cuDNN's plans of variants that were not chosen */
-  step->mode = choose_mode(s);
-  if (step->timed) plim_cuda_graph_row_uncapture(step->row, s->driver); /* one captured step a plan at a time */
+  step->row = plim_cuda_graph_cache_find(&cuda->graphs, cuda->driver, plan, arena);
+  if (step->row->runs == 0) plim_dnn_trim(cuda->engine.dnn); /* frees cuDNN's plans of variants that were not chosen */
+  step->mode = choose_mode(cuda);
+  if (step->timed) plim_cuda_graph_row_uncapture(step->row, cuda->driver); /* one captured step a plan at a time */
   step->whole_ns = step->row->time_ns;
   if (step->mode == PLIM_CUDA_RECORD && !step->timed) step->row->has_timing_event = step->row->time_ns == 0;
-  return plim_cuda_reserve_timing_events(device, timing_events_of(s));
+  return plim_cuda_reserve_timing_events(device, timing_events_of(cuda));
 }
 
 /* Are there timing events at the two ends of the current step? */
@@ -71,8 +71,8 @@ static int has_ends(const plim_cuda_step *step) {
 }
 
 static plim_status put_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_step *step = &s->step;
+  plim_cuda_state *cuda = device->state;
+  plim_cuda_step *step = &cuda->step;
   if (call->command == 0) {
     PLIM_TRY(plim_cuda_set_now(device, 0, &call->args));
     if (step->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
@@ -98,42 +98,43 @@ static plim_status cuda_step(plim_device *device, const plim_run_call *call, pli
 }
 
 plim_status plim_cuda_finish_step(plim_device *device) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_step *step = &s->step;
+  plim_cuda_state *cuda = device->state;
+  plim_cuda_step *step = &cuda->step;
   if (step->launched) return PLIM_OK;
   step->launched = 1;
-  if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, step->timed ? &s->once : &step->row->captured));
+  if (cuda->recording) PLIM_TRY(plim_cuda_end_recording(device, step->timed ? &cuda->once : &step->row->captured));
   if (step->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
-  void *captured = step->timed ? s->once : step->row->captured;
-  return plim_cuda_check(device, s->driver->captured_launch(captured, plim_cuda_stream(s, 0)), "launching the step");
+  void *captured = step->timed ? cuda->once : step->row->captured;
+  return plim_cuda_check(device, cuda->driver->captured_launch(captured, plim_cuda_stream(cuda, 0)),
+                         "launching the step");
 }
 
 /* Note the device memory outside the arenas: the plan that has just run needs no more. */
 static plim_status settle(plim_device *device) {
-  plim_cuda_state *s = device->state;
+  plim_cuda_state *cuda = device->state;
   plim_cuda_memory now = {.outside_bytes = 0};
   PLIM_TRY(plim_device_cuda_memory(device, &now));
-  s->settled = now.outside_bytes;
+  cuda->settled = now.outside_bytes;
   return PLIM_OK;
 }
 
 /* Name the step that failed, with its first and last op. The driver does not say which kernel failed: a captured step
  * fails as a whole, and a failure in a queue is reported at its end. */
 static plim_status name_step(const plim_device *device, plim_status failed) {
-  const plim_cuda_state *s = device->state;
-  const plim_graph *graph = s->step.graph;
+  const plim_cuda_state *cuda = device->state;
+  const plim_graph *graph = cuda->step.graph;
   return plim_fail(
       device->ctx, failed,
       "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
       "environment tells them apart): %s",
-      (long long)s->now_step, s->step.mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
+      (long long)cuda->now_step, cuda->step.mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
 plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
-  plim_cuda_state *s = device->state;
-  if (s->step.row && s->step.row->arena) failed = name_step(device, failed);
-  plim_cuda_forget(s);
+  plim_cuda_state *cuda = device->state;
+  if (cuda->step.row && cuda->step.row->arena) failed = name_step(device, failed);
+  plim_cuda_forget(cuda);
   return failed;
 }
 
@@ -144,24 +145,24 @@ int plim_cuda_step_is_complete(const plim_cuda_step *step) {
 /* Wait for all queues. Ends the current step when its last command has been put: an executor that times commands also
  * syncs before that. */
 plim_status plim_cuda_sync(plim_device *device) {
-  plim_cuda_state *s = device->state;
+  plim_cuda_state *cuda = device->state;
   plim_status status = plim_cuda_enter(device);
-  if (status == PLIM_OK && s->step.row) status = plim_cuda_finish_step(device);
+  if (status == PLIM_OK && cuda->step.row) status = plim_cuda_finish_step(device);
   for (int i = 0; i < PLIM_CUDA_QUEUES && status == PLIM_OK; i++) {
-    if (s->busy & 1U << i) {
-      status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
+    if (cuda->busy & 1U << i) {
+      status = plim_cuda_check(device, cuda->driver->stream_sync(cuda->stream[i]), "waiting for the GPU");
     }
   }
   if (status == PLIM_OK) {
-    s->busy = 0;
-    s->now_used = 0;
+    cuda->busy = 0;
+    cuda->now_used = 0;
   }
-  if (status == PLIM_OK && s->step.row) status = plim_cuda_read_step_time(device);
+  if (status == PLIM_OK && cuda->step.row) status = plim_cuda_read_step_time(device);
   if (status != PLIM_OK) return plim_cuda_fail_step(device, status);
-  if (plim_cuda_step_is_complete(&s->step)) {
-    const int64_t runs = ++s->step.row->runs;
-    s->step.row = NULL;
-    plim_cuda_forget_once(s);
+  if (plim_cuda_step_is_complete(&cuda->step)) {
+    const int64_t runs = ++cuda->step.row->runs;
+    cuda->step.row = NULL;
+    plim_cuda_forget_once(cuda);
     if (runs <= SETTLING) status = settle(device);
   }
   return status;
@@ -169,9 +170,9 @@ plim_status plim_cuda_sync(plim_device *device) {
 
 /* Free the captured steps of an arena: they hold kernels and addresses of their plans. */
 static void cuda_forget_plans(plim_device *device, const void *arena) {
-  plim_cuda_state *s = device->state;
-  (void)s->driver->current(device->index);
-  plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, arena);
+  plim_cuda_state *cuda = device->state;
+  (void)cuda->driver->current(device->index);
+  plim_cuda_graph_cache_invalidate(&cuda->graphs, cuda->driver, arena);
 }
 
 const plim_device_watch plim_cuda_watch = {

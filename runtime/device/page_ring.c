@@ -67,79 +67,79 @@ struct plim_page_ring {
   part part[DEPTH];
 };
 
-static int map_rings(plim_page_ring *r, const struct io_uring_params *p) {
+static int map_rings(plim_page_ring *ring, const struct io_uring_params *p) {
   size_t submit = p->sq_off.array + p->sq_entries * sizeof(uint32_t);
   size_t done = p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe);
-  r->ring_bytes = submit > done ? submit : done;
-  r->entry_bytes = p->sq_entries * sizeof(struct io_uring_sqe);
-  void *rings = mmap(NULL, r->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, IORING_OFF_SQ_RING);
+  ring->ring_bytes = submit > done ? submit : done;
+  ring->entry_bytes = p->sq_entries * sizeof(struct io_uring_sqe);
+  void *rings = mmap(NULL, ring->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQ_RING);
   if (rings == MAP_FAILED) return 0;
-  r->rings = rings;
-  void *entries = mmap(NULL, r->entry_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, IORING_OFF_SQES);
+  ring->rings = rings;
+  void *entries = mmap(NULL, ring->entry_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQES);
   if (entries == MAP_FAILED) return 0;
-  r->entry = entries;
-  r->submit_tail = (_Atomic uint32_t *)(void *)(r->rings + p->sq_off.tail);
-  r->submit_mask = *(uint32_t *)(void *)(r->rings + p->sq_off.ring_mask);
-  r->submit_array = (uint32_t *)(void *)(r->rings + p->sq_off.array);
-  r->done_head = (_Atomic uint32_t *)(void *)(r->rings + p->cq_off.head);
-  r->done_tail = (_Atomic uint32_t *)(void *)(r->rings + p->cq_off.tail);
-  r->done_mask = *(uint32_t *)(void *)(r->rings + p->cq_off.ring_mask);
-  r->done = (struct io_uring_cqe *)(void *)(r->rings + p->cq_off.cqes);
+  ring->entry = entries;
+  ring->submit_tail = (_Atomic uint32_t *)(void *)(ring->rings + p->sq_off.tail);
+  ring->submit_mask = *(uint32_t *)(void *)(ring->rings + p->sq_off.ring_mask);
+  ring->submit_array = (uint32_t *)(void *)(ring->rings + p->sq_off.array);
+  ring->done_head = (_Atomic uint32_t *)(void *)(ring->rings + p->cq_off.head);
+  ring->done_tail = (_Atomic uint32_t *)(void *)(ring->rings + p->cq_off.tail);
+  ring->done_mask = *(uint32_t *)(void *)(ring->rings + p->cq_off.ring_mask);
+  ring->done = (struct io_uring_cqe *)(void *)(ring->rings + p->cq_off.cqes);
   return 1;
 }
 
 plim_page_ring *plim_page_ring_open(plim_context *ctx) {
-  plim_page_ring *r = NULL;
+  plim_page_ring *ring = NULL;
   struct io_uring_params p = {.flags = 0};
-  if (plim_allocate(ctx, 1, sizeof *r, &r) != PLIM_OK) return NULL;
-  r->ctx = ctx;
-  r->fd = (int)syscall(SYS_io_uring_setup, DEPTH, &p);
+  if (plim_allocate(ctx, 1, sizeof *ring, &ring) != PLIM_OK) return NULL;
+  ring->ctx = ctx;
+  ring->fd = (int)syscall(SYS_io_uring_setup, DEPTH, &p);
   /* a kernel with RW_CUR_POS also has IORING_OP_READ and IORING_OP_WRITE */
-  if (r->fd >= 0 && (p.features & IORING_FEAT_SINGLE_MMAP) && (p.features & IORING_FEAT_RW_CUR_POS) &&
-      map_rings(r, &p)) {
-    return r;
+  if (ring->fd >= 0 && (p.features & IORING_FEAT_SINGLE_MMAP) && (p.features & IORING_FEAT_RW_CUR_POS) &&
+      map_rings(ring, &p)) {
+    return ring;
   }
-  plim_page_ring_close(r);
+  plim_page_ring_close(ring);
   return NULL;
 }
 
-void plim_page_ring_close(plim_page_ring *r) {
-  if (!r) return;
-  if (r->entry) (void)munmap(r->entry, r->entry_bytes);
-  if (r->rings) (void)munmap(r->rings, r->ring_bytes);
-  if (r->fd >= 0) (void)close(r->fd);
-  plim_release(r->ctx, r, 1, sizeof *r);
+void plim_page_ring_close(plim_page_ring *ring) {
+  if (!ring) return;
+  if (ring->entry) (void)munmap(ring->entry, ring->entry_bytes);
+  if (ring->rings) (void)munmap(ring->rings, ring->ring_bytes);
+  if (ring->fd >= 0) (void)close(ring->fd);
+  plim_release(ring->ctx, ring, 1, sizeof *ring);
 }
 
-static void submit(plim_page_ring *r, int fd, int writes, int slot) {
-  uint32_t tail = atomic_load_explicit(r->submit_tail, memory_order_relaxed), at = tail & r->submit_mask;
-  const part *p = &r->part[slot];
-  r->entry[at] = (struct io_uring_sqe){.opcode = writes ? IORING_OP_WRITE : IORING_OP_READ,
-                                       .fd = fd,
-                                       .addr = (uint64_t)(uintptr_t)p->memory,
-                                       .len = (uint32_t)p->bytes,
-                                       .off = (uint64_t)p->offset,
-                                       .user_data = (unsigned)slot};
-  r->submit_array[at] = at;
-  atomic_store_explicit(r->submit_tail, tail + 1, memory_order_release);
-  r->n_submitted++;
+static void submit(plim_page_ring *ring, int fd, int writes, int slot) {
+  uint32_t tail = atomic_load_explicit(ring->submit_tail, memory_order_relaxed), at = tail & ring->submit_mask;
+  const part *p = &ring->part[slot];
+  ring->entry[at] = (struct io_uring_sqe){.opcode = writes ? IORING_OP_WRITE : IORING_OP_READ,
+                                          .fd = fd,
+                                          .addr = (uint64_t)(uintptr_t)p->memory,
+                                          .len = (uint32_t)p->bytes,
+                                          .off = (uint64_t)p->offset,
+                                          .user_data = (unsigned)slot};
+  ring->submit_array[at] = at;
+  atomic_store_explicit(ring->submit_tail, tail + 1, memory_order_release);
+  ring->n_submitted++;
 }
 
 /* Give the filled entries to the kernel, and wait for one completion. Returns 0 or an errno. */
-static int enter(plim_page_ring *r) {
-  long n = syscall(SYS_io_uring_enter, r->fd, r->n_submitted, 1, IORING_ENTER_GETEVENTS, NULL, 0);
-  if (n >= 0) r->n_submitted -= (uint32_t)n;
+static int enter(plim_page_ring *ring) {
+  long n = syscall(SYS_io_uring_enter, ring->fd, ring->n_submitted, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+  if (n >= 0) ring->n_submitted -= (uint32_t)n;
   return n >= 0 || errno == EINTR ? 0 : errno;
 }
 
 /* Read one completion: its slot, and its *result. Returns 0 when there is none. */
-static int next_done(plim_page_ring *r, int *slot, int32_t *result) {
-  uint32_t head = atomic_load_explicit(r->done_head, memory_order_relaxed);
-  if (head == atomic_load_explicit(r->done_tail, memory_order_acquire)) return 0;
-  const struct io_uring_cqe *done = &r->done[head & r->done_mask];
+static int next_done(plim_page_ring *ring, int *slot, int32_t *result) {
+  uint32_t head = atomic_load_explicit(ring->done_head, memory_order_relaxed);
+  if (head == atomic_load_explicit(ring->done_tail, memory_order_acquire)) return 0;
+  const struct io_uring_cqe *done = &ring->done[head & ring->done_mask];
   *slot = (int)done->user_data;
   *result = done->res;
-  atomic_store_explicit(r->done_head, head + 1, memory_order_release);
+  atomic_store_explicit(ring->done_head, head + 1, memory_order_release);
   return 1;
 }
 
@@ -160,51 +160,51 @@ static int has_rest(part *p, int32_t result, int writes, int *error) {
 
 /* After a failure of the kernel: mark the ring dead, withdraw the entries that the kernel has not read, and wait for
  * those that it has. While the kernel cannot wait either, look for completions in turns: they arrive without a call. */
-static void settle(plim_page_ring *r, int under_way) {
+static void settle(plim_page_ring *ring, int under_way) {
   const struct timespec pause = {.tv_nsec = LOOK_NS};
   int slot;
   int32_t result;
-  uint32_t tail = atomic_load_explicit(r->submit_tail, memory_order_relaxed);
-  atomic_store_explicit(r->submit_tail, tail - r->n_submitted, memory_order_release);
-  under_way -= (int)r->n_submitted;
-  r->n_submitted = 0;
-  r->dead = 1;
-  while (next_done(r, &slot, &result)) under_way--;
+  uint32_t tail = atomic_load_explicit(ring->submit_tail, memory_order_relaxed);
+  atomic_store_explicit(ring->submit_tail, tail - ring->n_submitted, memory_order_release);
+  under_way -= (int)ring->n_submitted;
+  ring->n_submitted = 0;
+  ring->dead = 1;
+  while (next_done(ring, &slot, &result)) under_way--;
   for (int looks = 0; under_way > 0 && looks < LOOKS;) {
-    if (enter(r) != 0) {
+    if (enter(ring) != 0) {
       (void)nanosleep(&pause, NULL);
       looks++;
     }
-    while (next_done(r, &slot, &result)) under_way--;
+    while (next_done(ring, &slot, &result)) under_way--;
   }
 }
 
-int plim_page_ring_works(const plim_page_ring *r) {
-  return !r->dead;
+int plim_page_ring_works(const plim_page_ring *ring) {
+  return !ring->dead;
 }
 
-int plim_page_ring_copy(plim_page_ring *r, int fd, int writes, void *memory, int64_t bytes, int64_t offset) {
+int plim_page_ring_copy(plim_page_ring *ring, int fd, int writes, void *memory, int64_t bytes, int64_t offset) {
   int64_t next = 0;
   int under_way = 0, error = 0, slot;
   int32_t result;
-  memset(r->part, 0, sizeof r->part);
+  memset(ring->part, 0, sizeof ring->part);
   while (under_way > 0 || (next < bytes && error == 0)) {
     for (slot = 0; slot < DEPTH && next < bytes && error == 0; slot++) {
-      if (r->part[slot].bytes > 0) continue;
+      if (ring->part[slot].bytes > 0) continue;
       int64_t n = bytes - next < PART_BYTES ? bytes - next : PART_BYTES;
-      r->part[slot] = (part){(char *)memory + next, n, offset + next};
-      submit(r, fd, writes, slot);
+      ring->part[slot] = (part){(char *)memory + next, n, offset + next};
+      submit(ring, fd, writes, slot);
       under_way++;
       next += n;
     }
-    int failed = enter(r);
+    int failed = enter(ring);
     if (failed != 0 && failed != EAGAIN && failed != EBUSY) { /* both pass once completions have been read */
-      settle(r, under_way);
+      settle(ring, under_way);
       return error != 0 ? error : failed;
     }
-    while (next_done(r, &slot, &result)) {
-      if (has_rest(&r->part[slot], result, writes, &error)) {
-        submit(r, fd, writes, slot);
+    while (next_done(ring, &slot, &result)) {
+      if (has_rest(&ring->part[slot], result, writes, &error)) {
+        submit(ring, fd, writes, slot);
       } else {
         under_way--;
       }

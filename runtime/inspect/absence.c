@@ -30,13 +30,13 @@ static int is_resident(const plim_inspect *in, int32_t storage, int32_t command)
   return buffer >= 0 && command < in->plan->buffer[buffer].end;
 }
 
-static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *a) {
-  a->kind = PLIM_ABSENT_NOT;
+static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *absence) {
+  absence->kind = PLIM_ABSENT_NOT;
   if (is_resident(in, storage, command)) return;
   int32_t next = first_buffer_after(in, storage, command);
-  a->gone = last_end_before(in, storage, command);
-  a->back = next < 0 ? PLIM_NONE : in->plan->buffer[next].begin;
-  a->kind = a->gone < 0 ? PLIM_ABSENT_UNMADE : a->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
+  absence->gone = last_end_before(in, storage, command);
+  absence->back = next < 0 ? PLIM_NONE : in->plan->buffer[next].begin;
+  absence->kind = absence->gone < 0 ? PLIM_ABSENT_UNMADE : absence->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
 }
 
 /* ---- what it costs ---- */
@@ -77,7 +77,7 @@ static int reader_depth(const tree *t, int32_t j) {
 }
 
 /* Add up the cost of the tree, from the last run to the first, so that all readers of a command are known before it. */
-static void add_cost(tree *t, plim_absence *a) {
+static void add_cost(tree *t, plim_absence *absence) {
   const plim_inspect *in = t->in;
   t->depth[t->root] = 1;
   for (int32_t j = t->root; j >= t->gone; j--) {
@@ -86,9 +86,9 @@ static void add_cost(tree *t, plim_absence *a) {
       if (depth == 0 || !serves_the_tree(t, j)) continue;
       t->depth[j] = (unsigned char)(depth < 255 ? depth + 1 : 255);
     }
-    a->again_ns += plim_inspect_time(in, j);
-    a->again_runs++;
-    if (t->depth[j] > a->again_depth) a->again_depth = t->depth[j];
+    absence->again_ns += plim_inspect_time(in, j);
+    absence->again_runs++;
+    if (t->depth[j] > absence->again_depth) absence->again_depth = t->depth[j];
   }
 }
 
@@ -130,58 +130,59 @@ static int64_t first_time(const plim_inspect *in, int32_t op) {
 /* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper
  * than the best so far. For live bytes it is evicted at the full command, since there is room until then. For addresses
  * it is evicted from `gone` on. */
-static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, plim_absence *a) {
-  int32_t from = a->breaks == PLIM_BREAKS_BUDGET ? a->full_command : a->gone;
-  if (buffer->storage < 0 || buffer->begin >= from || buffer->end <= a->full_command) return;
+static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, plim_absence *absence) {
+  int32_t from = absence->breaks == PLIM_BREAKS_BUDGET ? absence->full_command : absence->gone;
+  if (buffer->storage < 0 || buffer->begin >= from || buffer->end <= absence->full_command) return;
   if (plim_role_persistent(in->graph->storage[buffer->storage].role)) return;
   int32_t producer = in->graph->storage[buffer->storage].producer;
   int32_t next = plim_inspect_next_use(in, buffer->storage, from);
-  if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= a->full_command)) return;
+  if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= absence->full_command))
+    return;
   int64_t time = first_time(in, producer);
-  if (a->other >= 0 && time >= a->other_ns) return;
+  if (absence->other >= 0 && time >= absence->other_ns) return;
   if (!may_run_at(in, &in->graph->op[producer], buffer->begin, next < 0 ? in->plan->n_commands : next)) return;
-  a->other = buffer->storage;
-  a->other_ns = time;
-  a->other_bytes = buffer->bytes;
+  absence->other = buffer->storage;
+  absence->other_ns = time;
+  absence->other_bytes = buffer->bytes;
 }
 
 /* Find the cheapest storage to evict instead. For live bytes any buffer that is large enough is considered; for
  * addresses any buffer without which a range is large enough. */
-static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
+static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *absence) {
   const plim_plan *plan = in->plan;
   plim_room_walk walk = {.last = PLIM_NONE};
   int32_t id;
-  for (int32_t i = 0; i < plan->n_buffers && a->breaks == PLIM_BREAKS_BUDGET; i++) {
+  for (int32_t i = 0; i < plan->n_buffers && absence->breaks == PLIM_BREAKS_BUDGET; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
-    if (buffer->storage != storage && buffer->bytes >= a->over_bytes) consider(in, buffer, a);
+    if (buffer->storage != storage && buffer->bytes >= absence->over_bytes) consider(in, buffer, absence);
   }
-  while (a->breaks == PLIM_BREAKS_ADDRESSES && (id = plim_inspect_makes_room(in, storage, a, &walk)) >= 0) {
-    consider(in, &plan->buffer[id], a);
+  while (absence->breaks == PLIM_BREAKS_ADDRESSES && (id = plim_inspect_makes_room(in, storage, absence, &walk)) >= 0) {
+    consider(in, &plan->buffer[id], absence);
   }
 }
 
 plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *out) {
-  plim_absence a = {.gone = PLIM_NONE,
-                    .back = PLIM_NONE,
-                    .full_command = PLIM_NONE,
-                    .free_offset = PLIM_NONE,
-                    .blocker = PLIM_NONE,
-                    .sibling = PLIM_NONE,
-                    .other = PLIM_NONE};
+  plim_absence absence = {.gone = PLIM_NONE,
+                          .back = PLIM_NONE,
+                          .full_command = PLIM_NONE,
+                          .free_offset = PLIM_NONE,
+                          .blocker = PLIM_NONE,
+                          .sibling = PLIM_NONE,
+                          .other = PLIM_NONE};
   if (storage < 0 || storage >= in->graph->n_storages || command < 0 || command >= in->plan->n_commands) {
     return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at command %d; there are %d storages and %d commands",
                      (int)storage, (int)command, (int)in->graph->n_storages, (int)in->plan->n_commands);
   }
-  find_gap(in, storage, command, &a);
-  if (a.kind == PLIM_ABSENT_DROPPED) {
-    tree t = {.in = in, .gone = a.gone, .root = a.back};
+  find_gap(in, storage, command, &absence);
+  if (absence.kind == PLIM_ABSENT_DROPPED) {
+    tree t = {.in = in, .gone = absence.gone, .root = absence.back};
     PLIM_TRY(plim_allocate(in->ctx, in->plan->n_commands, 1, &t.depth));
-    plim_inspect_room(in, storage, &a);
-    find_instead(in, storage, &a);
-    add_cost(&t, &a);
-    a.sibling = sibling_of(in, storage, a.back);
+    plim_inspect_room(in, storage, &absence);
+    find_instead(in, storage, &absence);
+    add_cost(&t, &absence);
+    absence.sibling = sibling_of(in, storage, absence.back);
     plim_release(in->ctx, t.depth, in->plan->n_commands, 1);
   }
-  *out = a;
+  *out = absence;
   return PLIM_OK;
 }

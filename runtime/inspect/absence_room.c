@@ -8,13 +8,13 @@ static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
   return first < in->buffer_first[storage + 1] ? in->plan->buffer[in->buffer[first]].bytes : 0;
 }
 
-static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
+static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *absence) {
   int64_t budget = in->plan->budget_bytes;
-  for (int32_t j = a->gone; j < a->back && a->breaks == PLIM_BREAKS_NOTHING; j++) {
+  for (int32_t j = absence->gone; j < absence->back && absence->breaks == PLIM_BREAKS_NOTHING; j++) {
     if (in->live_bytes[j] <= budget - bytes) continue;
-    a->breaks = PLIM_BREAKS_BUDGET;
-    a->full_command = j;
-    a->over_bytes = in->live_bytes[j] + bytes - budget;
+    absence->breaks = PLIM_BREAKS_BUDGET;
+    absence->full_command = j;
+    absence->over_bytes = in->live_bytes[j] + bytes - budget;
   }
 }
 
@@ -40,41 +40,42 @@ static int32_t blocker_of(const plim_inspect *in, int64_t offset, int64_t bytes,
   return PLIM_NONE;
 }
 
-static void find_addresses(const plim_inspect *in, int64_t bytes, plim_absence *a) {
+static void find_addresses(const plim_inspect *in, int64_t bytes, plim_absence *absence) {
   int64_t most = in->plan->budget_bytes - bytes; /* of an offset */
-  int64_t lowest = lowest_free(in, bytes, a->gone, a->back);
-  int32_t free_to = a->gone, taken_by = a->back; /* ends of windows with and without a free range */
+  int64_t lowest = lowest_free(in, bytes, absence->gone, absence->back);
+  int32_t free_to = absence->gone, taken_by = absence->back; /* ends of windows with and without a free range */
   if (lowest <= most) return;
   while (taken_by - free_to > 1) {
     int32_t half = free_to + (taken_by - free_to) / 2;
-    if (lowest_free(in, bytes, a->gone, half) <= most) {
+    if (lowest_free(in, bytes, absence->gone, half) <= most) {
       free_to = half;
     } else {
       taken_by = half;
     }
   }
-  a->breaks = PLIM_BREAKS_ADDRESSES;
-  a->full_command = taken_by - 1;
-  a->over_bytes = lowest - most;
-  if (a->full_command == a->gone) return;
-  a->free_offset = lowest_free(in, bytes, a->gone, a->full_command);
-  a->blocker = blocker_of(in, a->free_offset, bytes, a->full_command);
+  absence->breaks = PLIM_BREAKS_ADDRESSES;
+  absence->full_command = taken_by - 1;
+  absence->over_bytes = lowest - most;
+  if (absence->full_command == absence->gone) return;
+  absence->free_offset = lowest_free(in, bytes, absence->gone, absence->full_command);
+  absence->blocker = blocker_of(in, absence->free_offset, bytes, absence->full_command);
 }
 
-void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a) {
+void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *absence) {
   int64_t bytes = bytes_of(in, storage);
-  find_load(in, bytes, a);
-  if (a->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, a);
+  find_load(in, bytes, absence);
+  if (absence->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, absence);
 }
 
 /* Without a buffer, the range is free from the end of all buffers below it to the next buffer above it. */
-int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const plim_absence *a, plim_room_walk *walk) {
+int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const plim_absence *absence,
+                                plim_room_walk *walk) {
   const plim_plan *plan = in->plan;
   int64_t bytes = bytes_of(in, storage);
   while (walk->next <= plan->n_buffers) {
     int32_t id = walk->next < plan->n_buffers ? in->by_offset[walk->next] : PLIM_NONE, last = walk->last;
     walk->next++;
-    if (id >= 0 && (plan->buffer[id].begin > a->full_command || plan->buffer[id].end <= a->gone)) continue;
+    if (id >= 0 && (plan->buffer[id].begin > absence->full_command || plan->buffer[id].end <= absence->gone)) continue;
     int64_t room = (id >= 0 ? plan->buffer[id].offset : plan->budget_bytes) - walk->below;
     int64_t top = last >= 0 ? plan->buffer[last].offset + plan->buffer[last].bytes : 0;
     if (top > walk->below) walk->below = top;

@@ -167,18 +167,18 @@ done:
 /* Time of a copy of the storage to the gap's space from another space that has it when the gap ends. It is the time of
  * a later copy of it in the plan, or in proportion to the bytes of the gap's own copy. PLIM_NONE: no space has it, or
  * no copy is known. */
-static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, int32_t storage) {
+static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *gap, int32_t storage) {
   const plim_space_plan *p = in->plan;
-  const plim_space_command *back = &p->command[g->until];
-  const int64_t bytes = in->graph->storage[storage].bytes, own_bytes = in->graph->storage[g->storage].bytes;
+  const plim_space_command *back = &p->command[gap->until];
+  const int64_t bytes = in->graph->storage[storage].bytes, own_bytes = in->graph->storage[gap->storage].bytes;
   for (int32_t k = 0; k < p->n_spaces; k++) {
-    if (k == g->space || !is_there(in, storage, k, g->until)) continue;
-    for (int32_t c = g->until; c < p->n_commands; c++) {
+    if (k == gap->space || !is_there(in, storage, k, gap->until)) continue;
+    for (int32_t c = gap->until; c < p->n_commands; c++) {
       const plim_space_command *m = &p->command[c];
-      if (m->kind != PLIM_SPACE_COMMAND_COPY || m->from != k || m->to != g->space) continue;
+      if (m->kind != PLIM_SPACE_COMMAND_COPY || m->from != k || m->to != gap->space) continue;
       if (has(m->storage, m->n_storages, storage)) return m->time_ns;
     }
-    if (!g->paged || back->from != k || own_bytes <= 0) continue;
+    if (!gap->paged || back->from != k || own_bytes <= 0) continue;
     return plim_integers_from_real((double)back->time_ns * ((double)bytes / (double)own_bytes));
   }
   return PLIM_NONE;
@@ -186,9 +186,9 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, i
 
 /* Find the cost of recomputing the gap's storage. stack [n_ops], seen [n_ops], copied
  * [n_storages] are scratch; seen and copied are 0. */
-static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *g, int32_t *stack, uint8_t *seen,
+static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *gap, int32_t *stack, uint8_t *seen,
                             uint8_t *copied, plim_space_why *w) {
-  int32_t n = 0, first = in->graph->storage[g->storage].producer;
+  int32_t n = 0, first = in->graph->storage[gap->storage].producer;
   w->can_recompute = first >= 0;
   if (first >= 0) seen[stack[n++] = first] = 1;
   while (n > 0 && w->can_recompute && w->recompute_runs < MOST_RUNS) {
@@ -201,8 +201,8 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
     w->recompute_joule += in->plan->has_energy ? run->joule : 0;
     for (int32_t i = 0; i < op->n_reads && w->can_recompute; i++) {
       int32_t producer = in->graph->storage[op->reads[i]].producer;
-      if (copied[op->reads[i]] || is_there(in, op->reads[i], g->space, g->until)) continue;
-      const int64_t copy_ns = fetch_ns(in, g, op->reads[i]);
+      if (copied[op->reads[i]] || is_there(in, op->reads[i], gap->space, gap->until)) continue;
+      const int64_t copy_ns = fetch_ns(in, gap, op->reads[i]);
       if (copy_ns >= 0) {
         copied[op->reads[i]] = 1;
         w->recompute_copies++;
@@ -225,44 +225,44 @@ static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
   return b > a ? b - a : 0;
 }
 
-static void weigh_link(const plim_space_inspect *in, const plim_space_gap *g, int64_t from_ns, plim_space_why *w) {
+static void weigh_link(const plim_space_inspect *in, const plim_space_gap *gap, int64_t from_ns, plim_space_why *w) {
   const plim_space_plan *p = in->plan;
-  const plim_space_command *back = &p->command[g->until];
-  for (int32_t c = 0; c < g->until; c++) {
+  const plim_space_command *back = &p->command[gap->until];
+  for (int32_t c = 0; c < gap->until; c++) {
     const plim_space_command *m = &p->command[c];
-    int away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == g->space && m->to == back->from;
-    if (away && has(m->storage, m->n_storages, g->storage)) w->out = c;
+    int away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == gap->space && m->to == back->from;
+    if (away && has(m->storage, m->n_storages, gap->storage)) w->out = c;
   }
   w->copy_ns = back->time_ns + (w->out >= 0 ? p->command[w->out].time_ns : 0);
   w->link_free_ns = w->window_ns;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    if (p->command[c].queue != back->queue || c == g->until || c == w->out) continue;
+    if (p->command[c].queue != back->queue || c == gap->until || c == w->out) continue;
     w->link_free_ns -= overlap(in->begin_ns[c], in->end_ns[c], from_ns, from_ns + w->window_ns);
   }
 }
 
-static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *g, plim_space_why *w) {
+static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *gap, plim_space_why *w) {
   int64_t most = -1, from_ns = 0;
-  for (int32_t c = g->from; c < g->until; c++) {
-    int64_t live = plim_space_inspect_live(in, g->space, c);
+  for (int32_t c = gap->from; c < gap->until; c++) {
+    int64_t live = plim_space_inspect_live(in, gap->space, c);
     if (live <= most) continue;
     most = live;
     w->worst = c;
   }
-  w->with_it_bytes = w->worst >= 0 ? most + in->graph->storage[g->storage].bytes : 0;
-  for (int32_t c = 0; c < g->from; c++) {
+  w->with_it_bytes = w->worst >= 0 ? most + in->graph->storage[gap->storage].bytes : 0;
+  for (int32_t c = 0; c < gap->from; c++) {
     if (in->plan->command[c].kind != PLIM_SPACE_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
-    if (plim_space_inspect_reads(in, c, g->storage, g->space) || fills(in, c, g->storage, g->space)) {
+    if (plim_space_inspect_reads(in, c, gap->storage, gap->space) || fills(in, c, gap->storage, gap->space)) {
       from_ns = in->end_ns[c];
     }
   }
-  w->next_use = plim_space_inspect_next_use(in, g->storage, g->space, g->until + 1);
-  int64_t to_ns = in->begin_ns[w->next_use >= 0 ? w->next_use : g->until];
+  w->next_use = plim_space_inspect_next_use(in, gap->storage, gap->space, gap->until + 1);
+  int64_t to_ns = in->begin_ns[w->next_use >= 0 ? w->next_use : gap->until];
   w->window_ns = to_ns > from_ns ? to_ns - from_ns : 0;
-  if (g->paged) weigh_link(in, g, from_ns, w);
+  if (gap->paged) weigh_link(in, gap, from_ns, w);
 }
 
-plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_space_gap *g, plim_space_why *out) {
+plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_space_gap *gap, plim_space_why *out) {
   plim_space_why w = {.out = PLIM_NONE, .worst = PLIM_NONE, .next_use = PLIM_NONE, .link_free_ns = PLIM_NONE};
   int32_t *stack = NULL, n = in->graph->n_ops;
   uint8_t *seen = NULL, *copied = NULL;
@@ -270,8 +270,8 @@ plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_spac
   PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *stack, &stack));
   PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *seen, &seen));
   PLIM_CHECK(plim_allocate(in->ctx, in->graph->n_storages, sizeof *copied, &copied));
-  weigh_gap(in, g, &w);
-  weigh_recompute(in, g, stack, seen, copied, &w);
+  weigh_gap(in, gap, &w);
+  weigh_recompute(in, gap, stack, seen, copied, &w);
   *out = w;
 done:
   plim_release(in->ctx, stack, n, sizeof *stack);

@@ -14,27 +14,27 @@
 
 /* ---- files ---- */
 
-static plim_status load_plan(plim_inspected_run *t, const char *path) {
+static plim_status load_plan(plim_inspected_run *inspected, const char *path) {
   char of_graph[PLIM_FILE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
-  PLIM_TRY(plim_sibling_graph_path(t->ctx, path, of_graph));
-  PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
-  PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
-  t->plan = t->read_plan;
-  plim_status status = plim_plan_check(t->ctx, t->graph, t->plan);
+  PLIM_TRY(plim_sibling_graph_path(inspected->ctx, path, of_graph));
+  PLIM_TRY(plim_plan_load(inspected->ctx, path, &inspected->read_plan));
+  PLIM_TRY(plim_graph_load(inspected->ctx, of_graph, &inspected->graph));
+  inspected->plan = inspected->read_plan;
+  plim_status status = plim_plan_check(inspected->ctx, inspected->graph, inspected->plan);
   if (status == PLIM_OK || status == PLIM_ENOMEM) return status;
-  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(t->ctx));
-  return plim_fail(t->ctx, status, "%s: %s", path, sentence); /* which of the files it is */
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(inspected->ctx));
+  return plim_fail(inspected->ctx, status, "%s: %s", path, sentence); /* which of the files it is */
 }
 
-static plim_status load_trace(plim_inspected_run *t, const char *path) {
+static plim_status load_trace(plim_inspected_run *inspected, const char *path) {
   char of_plan[PLIM_FILE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
-  PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
-  PLIM_TRY(plim_sibling_plan_path(t->ctx, path, of_plan));
-  PLIM_TRY(load_plan(t, of_plan));
-  PLIM_TRY(plim_plan_fingerprint(t->plan, print));
-  if (strcmp(print, t->trace->plan) == 0) return PLIM_OK;
-  return plim_fail(t->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, t->trace->plan, of_plan,
-                   print);
+  PLIM_TRY(plim_trace_load(inspected->ctx, path, &inspected->trace));
+  PLIM_TRY(plim_sibling_plan_path(inspected->ctx, path, of_plan));
+  PLIM_TRY(load_plan(inspected, of_plan));
+  PLIM_TRY(plim_plan_fingerprint(inspected->plan, print));
+  if (strcmp(print, inspected->trace->plan) == 0) return PLIM_OK;
+  return plim_fail(inspected->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path,
+                   inspected->trace->plan, of_plan, print);
 }
 
 /* Does the path end as the name of a plan? All other names are of traces. */
@@ -43,27 +43,27 @@ static int names_a_plan(const char *path) {
   return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-static plim_status set_medians(plim_inspected_run *t) {
-  int32_t n = t->plan->n_commands;
+static plim_status set_medians(plim_inspected_run *inspected) {
+  int32_t n = inspected->plan->n_commands;
   int64_t *sample = NULL;
-  PLIM_TRY(plim_allocate(t->ctx, n, sizeof *t->measured_ns, &t->measured_ns));
-  t->runs = t->trace ? t->trace->n_rows / n : 0;
-  PLIM_TRY(plim_allocate(t->ctx, t->runs, sizeof *sample, &sample));
-  for (int32_t j = 0; j < n && t->runs > 0; j++) {
-    for (int64_t r = 0; r < t->runs; r++) sample[r] = t->trace->row[r * n + j].time_ns;
-    plim_integers_sort(sample, t->runs);
-    t->measured_ns[j] = sample[t->runs / 2];
+  PLIM_TRY(plim_allocate(inspected->ctx, n, sizeof *inspected->measured_ns, &inspected->measured_ns));
+  inspected->runs = inspected->trace ? inspected->trace->n_rows / n : 0;
+  PLIM_TRY(plim_allocate(inspected->ctx, inspected->runs, sizeof *sample, &sample));
+  for (int32_t j = 0; j < n && inspected->runs > 0; j++) {
+    for (int64_t r = 0; r < inspected->runs; r++) sample[r] = inspected->trace->row[r * n + j].time_ns;
+    plim_integers_sort(sample, inspected->runs);
+    inspected->measured_ns[j] = sample[inspected->runs / 2];
   }
-  plim_release(t->ctx, sample, t->runs, sizeof *sample);
+  plim_release(inspected->ctx, sample, inspected->runs, sizeof *sample);
   return PLIM_OK;
 }
 
 /* ---- second simulations ---- */
 
 /* Make the plan of program order with the variants that the plan runs. */
-static plim_status make_order(plim_inspected_run *t) {
-  const plim_plan *plan = t->plan;
-  int64_t n = t->graph->n_ops;
+static plim_status make_order(plim_inspected_run *inspected) {
+  const plim_plan *plan = inspected->plan;
+  int64_t n = inspected->graph->n_ops;
   plim_plan_options options = plim_plan_options_default();
   int32_t *first = NULL;
   plim_variant *variant = NULL;
@@ -71,87 +71,88 @@ static plim_status make_order(plim_inspected_run *t) {
   plim_status status;
   options.unpacked = 1;
   options.order = PLIM_ORDER_FIXED;
-  PLIM_CHECK(plim_allocate(t->ctx, n + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(t->ctx, n, sizeof *variant, &variant));
+  PLIM_CHECK(plim_allocate(inspected->ctx, n + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(inspected->ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < n; o++) first[o + 1] = o + 1;
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
     variant[plan->command[j].op] = plan->variant[plan->command[j].variant].variant;
   }
-  PLIM_CHECK(plim_profile_make(t->graph, &plan->numerics.machine, 1, first, variant, &profile));
-  PLIM_CHECK(plim_plan_keep_all(t->ctx, t->graph, profile, &options, &t->order));
+  PLIM_CHECK(plim_profile_make(inspected->graph, &plan->numerics.machine, 1, first, variant, &profile));
+  PLIM_CHECK(plim_plan_keep_all(inspected->ctx, inspected->graph, profile, &options, &inspected->order));
 done:
   plim_profile_free(profile);
-  plim_release(t->ctx, first, n + 1, sizeof *first);
-  plim_release(t->ctx, variant, n, sizeof *variant);
+  plim_release(inspected->ctx, first, n + 1, sizeof *first);
+  plim_release(inspected->ctx, variant, n, sizeof *variant);
   return status;
 }
 
 /* Simulate an online run again. When the result differs, because another version decided the run, its reasons are not
  * known. */
-static plim_status simulate_again(plim_inspected_run *t) {
+static plim_status simulate_again(plim_inspected_run *inspected) {
   static const char prefix[] = "online ";
-  const plim_policy *policy = strncmp(t->plan->planner, prefix, sizeof prefix - 1) == 0
-                                  ? plim_policy_find(t->plan->planner + sizeof prefix - 1)
+  const plim_policy *policy = strncmp(inspected->plan->planner, prefix, sizeof prefix - 1) == 0
+                                  ? plim_policy_find(inspected->plan->planner + sizeof prefix - 1)
                                   : NULL;
   if (!policy) return PLIM_OK;
-  PLIM_TRY(make_order(t));
-  plim_decision_log_options options = {t->graph, t->order, policy, t->plan->budget_bytes, 0};
-  PLIM_TRY(plim_decision_log_new(t->ctx, &options, &t->decisions));
-  if (plim_decision_log_equals(t->decisions, t->plan, &t->differs_at)) {
-    t->differs_at = PLIM_NONE;
+  PLIM_TRY(make_order(inspected));
+  plim_decision_log_options options = {inspected->graph, inspected->order, policy, inspected->plan->budget_bytes, 0};
+  PLIM_TRY(plim_decision_log_new(inspected->ctx, &options, &inspected->decisions));
+  if (plim_decision_log_equals(inspected->decisions, inspected->plan, &inspected->differs_at)) {
+    inspected->differs_at = PLIM_NONE;
   } else {
-    plim_decision_log_free(t->decisions);
-    t->decisions = NULL;
+    plim_decision_log_free(inspected->decisions);
+    inspected->decisions = NULL;
   }
   return PLIM_OK;
 }
 
-static plim_status open_file(plim_inspected_run *t, const char *path) {
-  PLIM_TRY(names_a_plan(path) ? load_plan(t, path) : load_trace(t, path));
-  PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
-  PLIM_TRY(set_medians(t));
-  return simulate_again(t);
+static plim_status open_file(plim_inspected_run *inspected, const char *path) {
+  PLIM_TRY(names_a_plan(path) ? load_plan(inspected, path) : load_trace(inspected, path));
+  PLIM_TRY(plim_inspect_new(inspected->graph, inspected->plan, &inspected->inspect));
+  PLIM_TRY(set_medians(inspected));
+  return simulate_again(inspected);
 }
 
-static plim_status finish(plim_inspected_run *t, plim_status status, plim_inspected_run *out) {
+static plim_status finish(plim_inspected_run *inspected, plim_status status, plim_inspected_run *out) {
   if (status == PLIM_OK) {
-    *out = *t;
+    *out = *inspected;
   } else {
-    plim_inspected_run_close(t);
+    plim_inspected_run_close(inspected);
   }
   return status;
 }
 
 plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_inspected_run *out) {
-  plim_inspected_run t = {.ctx = ctx, .differs_at = PLIM_NONE};
-  return finish(&t, open_file(&t, path), out);
+  plim_inspected_run inspected = {.ctx = ctx, .differs_at = PLIM_NONE};
+  return finish(&inspected, open_file(&inspected, path), out);
 }
 
-static plim_status simulate(plim_inspected_run *t, const char *graph, const plim_policy *policy, const char *memory,
-                            double thrash) {
+static plim_status simulate(plim_inspected_run *inspected, const char *graph, const plim_policy *policy,
+                            const char *memory, double thrash) {
   plim_simulation sim;
   plim_decision_log_options options = {.policy = policy};
-  PLIM_TRY(plim_graph_load(t->ctx, graph, &t->graph));
-  PLIM_TRY(plim_simulation_open(t->ctx, t->graph, thrash, &sim));
+  PLIM_TRY(plim_graph_load(inspected->ctx, graph, &inspected->graph));
+  PLIM_TRY(plim_simulation_open(inspected->ctx, inspected->graph, thrash, &sim));
   plim_status status = plim_simulation_budget(&sim, memory, PLIM_SIMULATE_ARENA, &options.budget_bytes);
   options.limit_ns = plim_simulation_limit_ns(&sim, sim.order->keep_all_ns);
-  t->order = sim.order;
+  inspected->order = sim.order;
   sim.order = NULL;
   plim_simulation_close(&sim);
   if (status != PLIM_OK) return status;
-  options.graph = t->graph;
-  options.order = t->order;
-  PLIM_TRY(plim_decision_log_new(t->ctx, &options, &t->decisions));
-  t->plan = plim_decision_log_plan(t->decisions);
-  if (!t->plan) return plim_fail(t->ctx, PLIM_ENOFIT, "%s", plim_decision_log_failure(t->decisions));
-  PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
-  return set_medians(t);
+  options.graph = inspected->graph;
+  options.order = inspected->order;
+  PLIM_TRY(plim_decision_log_new(inspected->ctx, &options, &inspected->decisions));
+  inspected->plan = plim_decision_log_plan(inspected->decisions);
+  if (!inspected->plan)
+    return plim_fail(inspected->ctx, PLIM_ENOFIT, "%s", plim_decision_log_failure(inspected->decisions));
+  PLIM_TRY(plim_inspect_new(inspected->graph, inspected->plan, &inspected->inspect));
+  return set_medians(inspected);
 }
 
 plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const plim_policy *policy,
                                         const char *memory, double thrash, plim_inspected_run *out) {
-  plim_inspected_run t = {.ctx = ctx, .differs_at = PLIM_NONE};
-  return finish(&t, simulate(&t, graph, policy, memory, thrash), out);
+  plim_inspected_run inspected = {.ctx = ctx, .differs_at = PLIM_NONE};
+  return finish(&inspected, simulate(&inspected, graph, policy, memory, thrash), out);
 }
 
 void plim_inspected_run_close(plim_inspected_run *run) {
