@@ -370,6 +370,7 @@ plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
   }
   if (!from->has_best || !better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
   PLIM_TRY(keep(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes));
+  from->own->is_adopted = 1; /* its placement is now an older one */
   inc->own->best_placement.ctx =
       inc->problem->ctx; /* the two contexts may be forks of one, and share its memory hook */
   from->own->best_placement.ctx = from->problem->ctx;

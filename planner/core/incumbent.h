@@ -204,7 +204,7 @@ void plim_incumbent_report(const plim_incumbent *incumbent, const char *stage);
 /* 1: the best is proved: it takes no more time than the bound. */
 int plim_incumbent_proved(const plim_incumbent *incumbent);
 
-/* 1: the best is proved, or it is proved that there is no plan. */
+/* 1: the best is proved, or it is proved that there is no plan, or none that is faster than known_ns. */
 int plim_incumbent_decided(const plim_incumbent *incumbent);
 
 /* Write the best as a plan made by `planner`, and check it with plim_plan_check. */

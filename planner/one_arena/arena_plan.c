@@ -1,4 +1,4 @@
-/* From graph, profile and budget to a checked plan of one arena. Four hops:
+/* From graph, profile and budget to a checked plan of one arena. Four things happen:
  *   1. plim_problem_make      (core/problem.c)             items, rules, choices of variants
  *   2. plim_strategy_run      (strategies/strategy_run.c)  a strategy submits schedules; the incumbent keeps the best
  *   3. plim_incumbent_emit    (core/incumbent.c)           the best as a plan, which the checker accepts

@@ -94,8 +94,9 @@ static plim_status lower_events(joint_search *search, const plim_space_events *e
   PLIM_CHECK(compare_peaks(search, &list, &packs));
   if (!packs) goto done;
   PLIM_CHECK(plim_lower(&lowering, &list, &fits, &plan));
-  for (int32_t s = 0; s < search->spaces.n && !fits; s++) {
-    if (search->budget[s] < INT64_MAX) search->budget[s] -= search->budget[s] / paging_tuning.joint.tighter_part;
+  for (int32_t space = 0; !fits && space < search->spaces.n; space++) {
+    int64_t *budget = &search->budget[space];
+    if (*budget < INT64_MAX) *budget -= *budget / paging_tuning.joint.tighter_part;
   }
   if (plan && search->deadline_ns < INT64_MAX) search->deadline_ns -= plim_paging_lateness(search->paging, plan);
   plim_paging_keep_better(search->paging, search->best, plan);

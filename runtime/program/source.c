@@ -138,7 +138,7 @@ static plim_status sample_ns(plim_device *device, const plim_program_source *sou
   int measured;
   PLIM_CHECK(source->make(source->user, &source->net, &net));
   PLIM_CHECK(profiler_of(device, source, net, &profiler, &measured));
-  *ns = 0; /* a hopeless budget: no layout is better */
+  *ns = PLIM_TIME_INFINITE; /* hopeless within the budget: a layout that is not is better */
   if (!measured) goto done;
   profiler.sample = SAMPLE;
   profiler.report = NULL;
