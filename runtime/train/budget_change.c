@@ -117,6 +117,20 @@ plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, 
   return *refused ? plim_rehearsal_drop(trainer->program, trainer->device, trainer->options.exec.refused) : status;
 }
 
+/* Run the first plans of the program where they fit, and take no longer than the new ones. Times from before a retime
+ * say nothing. *taken 0: the new ones are better, or there is nothing to compare. */
+static plim_status take_first_plans(plim_trainer *trainer, const plim_plan *train, int64_t bytes, int *taken) {
+  const plim_plan *first[PLIM_PROGRAM_GRAPHS] = {NULL};
+  for (int32_t i = 0; i < trainer->program->n_graphs; i++) first[i] = trainer->program->plan[i];
+  *taken = !trainer->retiming.plan && train && first[PLIM_PROGRAM_TRAIN]->time_ns <= train->time_ns &&
+           plim_program_plans_bytes(first) <= bytes;
+  if (!*taken) return PLIM_OK;
+  PLIM_TRY(plim_trainer_replace(trainer, first));
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) trainer->plan[i] = first[i];
+  free_unused_plans(trainer);
+  return PLIM_OK;
+}
+
 /* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant
  * less, and the variants of the running plans always remain. */
 static plim_status plan_within(plim_trainer *trainer, int64_t bytes) {
@@ -124,6 +138,12 @@ static plim_status plan_within(plim_trainer *trainer, int64_t bytes) {
   while (refused) {
     plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
     PLIM_TRY(plim_program_replan(trainer->program, trainer->plan, trainer->options.replan, bytes, plan));
+    int taken = 0;
+    plim_status status = take_first_plans(trainer, plan[PLIM_PROGRAM_TRAIN], bytes, &taken);
+    if (taken || status != PLIM_OK) {
+      for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
+      return status;
+    }
     PLIM_TRY(plim_trainer_install_plans(trainer, plan, &refused));
   }
   return PLIM_OK;

@@ -490,6 +490,24 @@ Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
   plim_test_expect(4, "--memory-at, step 1: no plan of mlp with batch 64");
 }
 
+/* The first plan fits into a budget that grew, so nothing is slower than it, and nothing shrinks. */
+Test(cli_pages, a_budget_that_grows_never_gives_a_slower_plan) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  const program_run *run = plim_test_program(
+      "train --model tinyres --data synthetic --batch 8 --model-costs --no-cache --threads 1 -q --steps 4 "
+      "--memory cpu=40%%,host=1GiB --memory-at 1=70%% --json");
+  cr_assert_eq(run->status, 0, "%s", run->error);
+  json_error_t error;
+  json_t *o = json_loads(run->out, 0, &error);
+  const json_t *change = json_array_get(json_object_get(o, "limits"), 0);
+  cr_assert_not_null(change);
+  cr_expect_leq(json_number_value(json_object_get(change, "overhead_percent")),
+                json_number_value(json_object_get(o, "overhead_percent")));
+  json_decref(o);
+}
+
 Test(cli_pages, a_last_batch_is_decided_online_beside_a_plan_that_pages) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");

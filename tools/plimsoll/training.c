@@ -60,7 +60,7 @@ static void print_turn(const plim_budget_report *r) {
   if (r->switched_at >= 0) {
     printf("; step %lld went on online after its operation %d, at %.2f %% overhead", (long long)r->step - 1,
            (int)r->switched_at, r->switched_percent);
-  } else if (r->arena_after < r->arena_before) {
+  } else if (r->wanted_bytes < r->arena_before && r->arena_after < r->arena_before) {
     printf("; step %lld could not shrink while it ran; the new budget applies after it", (long long)r->step - 1);
   }
 }
