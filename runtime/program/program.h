@@ -107,8 +107,8 @@ PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_devi
  * gets options->planning.budget_bytes, or the bytes that it needs when that is PLIM_BYTES_UNLIMITED. Replaces a former
  * plan of the last batch. Call it again after the other steps were planned again.
  *   counts  [1] out  of the simulation; may be NULL
- * PLIM_ENOFIT: the policy finds no plan. PLIM_EUSAGE: the training step's plan has persistent storages at home in a page
- * space. */
+ * PLIM_ENOFIT: the policy finds no plan. PLIM_EUSAGE: the training step's plan has persistent storages at home in a
+ * page space. */
 PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
                                                    plim_replay_counts *counts);
 
