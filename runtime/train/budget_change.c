@@ -4,6 +4,8 @@
  * can run in the new bytes, a new plan for it takes over, and the tail of the arena returns to the system. Before the
  * next step plans for the new budget take over. They give the same bits, since their numerics keys are equal. A budget
  * without a plan is reported, and the run continues as before; so is one for whose plan there is no memory. */
+#include <assert.h>
+
 #include "runtime/arena/replay.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
@@ -122,6 +124,7 @@ plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, 
 static plim_status take_first_plans(plim_trainer *trainer, const plim_plan *train, int64_t bytes, int *taken) {
   const plim_plan *first[PLIM_PROGRAM_GRAPHS] = {NULL};
   for (int32_t i = 0; i < trainer->program->n_graphs; i++) first[i] = trainer->program->plan[i];
+  assert(first[PLIM_PROGRAM_TRAIN]); /* every program trains */
   *taken = !trainer->retiming.plan && train && first[PLIM_PROGRAM_TRAIN]->time_ns <= train->time_ns &&
            plim_program_plans_bytes(first) <= bytes;
   if (!*taken) return PLIM_OK;
