@@ -1,4 +1,4 @@
-/* Status codes: 0, or one of a dozen negative numbers that never change. Functions here are safe from any thread. */
+/* Status codes: 0, or one of the negative numbers below that never change. Functions here are safe from any thread. */
 #ifndef PLIM_RUNTIME_BASE_STATUS_H
 #define PLIM_RUNTIME_BASE_STATUS_H
 

@@ -1,10 +1,10 @@
-/* README.md and docs/: every file that they name exists, and the functions that a table of
- * architecture.md or planner.md names are in the row's files.
- */
+/* README.md and docs/: every file that they name exists, the functions that a table of architecture.md or planner.md
+ * names are in the row's files, and the tests that online.md names exist. */
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,6 +81,49 @@ static int check_pages(const char *pattern) {
 Test(pages, name_files_and_functions_that_exist) {
   cr_assert_geq(check_pages(PLIM_SOURCE_DIR "/README.md"), 10);
   cr_assert_geq(check_pages(PLIM_SOURCE_DIR "/docs/*.md"), 60);
+}
+
+/* All sources of tests, one after the other, as a text that the caller frees. */
+static char *sources_of_tests(void) {
+  char *text = NULL;
+  size_t bytes = 0;
+  glob_t paths;
+  cr_assert_eq(glob(PLIM_SOURCE_DIR "/tests/*/test_*.c", 0, NULL, &paths), 0);
+  cr_assert_eq(glob(PLIM_SOURCE_DIR "/tests/*/*/test_*.c", GLOB_APPEND, NULL, &paths), 0);
+  FILE *out = open_memstream(&text, &bytes);
+  cr_assert_not_null(out);
+  for (size_t i = 0; i < paths.gl_pathc; i++) {
+    FILE *in = fopen(paths.gl_pathv[i], "r");
+    cr_assert_not_null(in);
+    for (int c; (c = fgetc(in)) != EOF;) (void)fputc(c, out);
+    (void)fclose(in);
+  }
+  cr_assert_eq(fclose(out), 0);
+  globfree(&paths);
+  return text;
+}
+
+Test(pages, name_tests_that_exist) {
+  static char line[1 << 14];
+  char named[256], wanted[300];
+  char *sources = sources_of_tests();
+  FILE *page = fopen(PLIM_SOURCE_DIR "/docs/online.md", "r");
+  int checked = 0;
+  cr_assert_not_null(page);
+  for (int number = 1; fgets(line, sizeof line, page); number++) {
+    const char *at = line;
+    while (line[0] == '|' && next_match("[ ,]([a-z_]+/[a-z_]{15,})[ ,]", &at, named, sizeof named)) {
+      char *slash = strchr(named, '/');
+      *slash = 0;
+      (void)snprintf(wanted, sizeof wanted, "Test(%s, %s", named, slash + 1);
+      cr_expect(strstr(sources, wanted), "docs/online.md:%d: there is no %s)", number, wanted);
+      checked++;
+      at--; /* the separator may begin the next name */
+    }
+  }
+  cr_assert_geq(checked, 20);
+  (void)fclose(page);
+  free(sources);
 }
 
 Test(pages, of_the_readme_are_at_most_120_lines) {

@@ -59,8 +59,8 @@ const command command_solvers = {
     .summary = "list the exact solvers that were found",
     .about =
         "Tell which solvers for the exact planners were found, in which version and where, and how to get the others. "
-        "They are opened at run time and nothing else needs them. `milp` and `lp-round` take the first of highs and "
-        "cbc; no other planner needs one.",
+        "They are opened at run time and nothing else needs them. `milp`, `lp-round`, `poet` and `xengine` take "
+        "the first of highs and cbc; no other planner needs one.",
     .after =
         "EXAMPLES\n"
         "  tools/get_solvers && plimsoll solvers    (installed, the script is\n"

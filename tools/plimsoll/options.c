@@ -84,11 +84,7 @@ static const option_row rows[] = {
      "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none); cpu=48MiB,host=1GiB also "
      "pages to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU; "
      "cpu:0=60MiB,cpu:1=60MiB, and so on to cpu:7, for devices with an equal part of the threads each",
-     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
-    {"memory", "SIZE",
-     "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none); cpu=48MiB,host=1GiB also "
-     "pages to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU",
-     COMMAND_COMPARE, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
+     RUNS, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"page-file", "FILE", "the file of space disk (default: one without a name, in TMPDIR or /tmp)", RUNS, GROUP_MEMORY,
      0, TEXT, AT(page_file), 0, 0},
     {"memory", "SIZE",
@@ -121,7 +117,7 @@ static const option_row rows[] = {
     {"planner", "NAME", "a planner of those that plimsoll help plan lists (default search)",
      PLANS & ~(unsigned)COMMAND_PLAN, GROUP_MEMORY, 'p', TEXT, AT(planner), 0, 0},
     {"platform", "NAME|FILE",
-     "plan over spaces and queues: m0, m4, a72, a72nocache, jetsontx2, a JSON file or a device file of XEngine "
+     "plan over spaces and queues: m0, m4, a72, a72nocache, a JSON file or a device file of XEngine "
      "(default: the devices that the graph names)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"platform", "FILE", "the powers that --objective energy needs: `watt` of devices and links in a platform's file",
@@ -156,9 +152,8 @@ static const option_row rows[] = {
     {"copies", "N", "moccasin computes an operation at most so many times (default 2)", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(copies), 1, 1000},
     {"iterations", "N",
-     "planning effort in moves, of a solver in pivots or in nodes after its first; the plan depends on nothing else, "
-     "but "
-     "over spaces a solver ends after two minutes without --time-limit",
+     "planning effort: moves of a search, pivots or nodes of a solver. Equal inputs then give equal plans; over "
+     "spaces a solver also ends after two minutes without --time-limit",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
      "of planning, as in 10s, 500ms, 2min or 1h (a number alone is seconds); measuring operations and training come on "
