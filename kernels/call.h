@@ -20,9 +20,9 @@ enum {
   K_MATMUL_COLUMNS = 64
 };
 
-/* Every kernel: X(name, thread blocks, tile). NAME_tile(call, tile) in kernels/bodies computes one tile. K_BODY_NAME is
- * the kernel's number. So X(add, 4, 4096) means add_tile, K_BODY_add, 4 thread blocks, and 4,096 elements a tile. The
- * operands stand above each NAME_tile, with types and shapes; kernels/bodies/all.inc has the notation.
+/* Every kernel: X(name, thread blocks, tile). NAME_tile(call, tile) in kernels/single_source computes one tile.
+ * K_BODY_NAME is the kernel's number. So X(add, 4, 4096) means add_tile, K_BODY_add, 4 thread blocks, and 4,096 elements
+ * a tile. The operands stand above each NAME_tile, with types and shapes; kernels/single_source/all.inc has the notation.
  *   thread blocks  of the kernel that a multiprocessor of a GPU is to hold at once. The compiler keeps to the registers
  *                  that this leaves. More of them hide more latency. Registers that are spilled end the build
  *   tile           how much a tile takes, in what the comment above the line counts. Two operands of 4,096 elements fit

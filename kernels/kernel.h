@@ -5,7 +5,7 @@
  * thread block. With K_BLOCK it is that many threads of the CPU: slow, but it needs no GPU. Only this file and those
  * that it includes know which.
  *
- * What the macros become, by the example of y = a + b (kernels/bodies/elementwise.inc):
+ * What the macros become, by the example of y = a + b (kernels/single_source/elementwise.inc):
  *
  *   in the source                                one thread, CPU: width is    a thread of many, GPU: width is
  *                                                all of the tile              8, or less at the end of the tile
@@ -45,7 +45,7 @@
  *   K_EACH_SIMD(i, n)          the same, where they are independent (out == in is fine)
  *   K_EACH_WIDE(e, w, n)       the elements 0 .. n - 1 by vectors: w of them from e on. One thread: all of them at once
  *   K_EACH_PAIR(i, n, j, m)    the pairs of i = 0 .. n - 1 and j = 0 .. m - 1
- *   K_ROWS(i, row, n)          0 .. n - 1 by the rows of the thread block (kernels/bodies/channel_vectors.inc)
+ *   K_ROWS(i, row, n)          0 .. n - 1 by the rows of the thread block (kernels/single_source/channel_vectors.inc)
  * Threads of a block
  *   K_THREADS, k_thread()      how many, and the number of this one
  *   K_SHARED                   storage that they share for the time of a tile

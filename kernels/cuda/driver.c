@@ -5,8 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 
-#include "kernels/cuda/bodies.h"
 #include "kernels/cuda/cublas.h"
+#include "kernels/cuda/cuda_launch.h"
 #include "kernels/cuda/cudnn_api.h"
 #include "kernels/cuda/nvml.h"
 

@@ -1,7 +1,7 @@
 /* Logarithm and exponential that are equal on every machine: a fixed order of additions, multiplications and divisions
  * of IEEE doubles. The last bits of libm's results differ between libraries and CPUs. Pure functions, safe on any
- * thread, some 20 operations each. The loss has functions of its own (kernels/bodies/loss.inc). For kernels include
- * nothing of the runtime, and the bits of trained weights depend on the order of the loss's operations. */
+ * thread, some 20 operations each. The loss has functions of its own (kernels/single_source/loss.inc). For kernels
+ * include nothing of the runtime, and the bits of trained weights depend on the order of the loss's operations. */
 #ifndef PLIM_RUNTIME_BASE_REAL_H
 #define PLIM_RUNTIME_BASE_REAL_H
 

@@ -16,7 +16,7 @@ Test(kernels_cuda, are_compiled_where_nvcc_is_found) {
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/cuda/bodies.h"
+#include "kernels/cuda/cuda_launch.h"
 #include "kernels/launch.h"
 
 static int gpus(void) {

@@ -8,7 +8,7 @@
 #include "kernels/call.h"
 
 enum { LANES = 256, REGISTERS = 65536 /* of a multiprocessor */, PATH = 512 };
-static const char *const types[] = {"bodies", "bodies_bf16"};
+static const char *const types[] = {"cuda_launch_float", "cuda_launch_bf16"};
 static const char *const architectures[] = {"sm_75", "sm_80", "sm_90"};
 /* Of a multiprocessor, for the smallest of each line (8.6 and 8.9 run the code of 8.0): CUDA C++ Programming Guide,
  * technical specifications per compute capability. A thread block also takes 1 KiB of the system's from 8.0 on. */

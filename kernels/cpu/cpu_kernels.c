@@ -1,6 +1,6 @@
 /* The kernels for one instruction set and storage type: compiled once each, with K_TABLE the name of the table it
  * exports. */
-#include "kernels/bodies/all.inc"
+#include "kernels/single_source/all.inc"
 
 /* Kernels whose time is arithmetic. With AVX-512 they get vectors of 512 bits; the others wait for memory, which is
  * read faster with 256 (kernels/kernels.cmake). Bits are the same. */

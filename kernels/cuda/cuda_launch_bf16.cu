@@ -2,4 +2,4 @@
 #define K_BF16
 #define K_LAUNCH k_cuda_launch_bf16
 
-#include "kernels/cuda/bodies.inc"
+#include "kernels/cuda/cuda_launch.inc"

@@ -1,6 +1,6 @@
 /* The kernels compiled for CUDA. */
-#ifndef PLIM_KERNELS_CUDA_BODIES_H
-#define PLIM_KERNELS_CUDA_BODIES_H
+#ifndef PLIM_KERNELS_CUDA_CUDA_LAUNCH_H
+#define PLIM_KERNELS_CUDA_CUDA_LAUNCH_H
 
 #include "kernels/call.h"
 
