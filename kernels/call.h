@@ -21,8 +21,9 @@ enum {
 };
 
 /* Every kernel: X(name, thread blocks, tile). NAME_tile(call, tile) in kernels/single_source computes one tile.
- * K_BODY_NAME is the kernel's number. So X(add, 4, 4096) means add_tile, K_BODY_add, 4 thread blocks, and 4,096 elements
- * a tile. The operands stand above each NAME_tile, with types and shapes; kernels/single_source/all.inc has the notation.
+ * K_KERNEL_NAME is the kernel's number. So X(add, 4, 4096) means add_tile, K_KERNEL_add, 4 thread blocks, and 4,096
+ * elements a tile. The operands stand above each NAME_tile, with types and shapes; kernels/single_source/all.inc has the
+ * notation.
  *   thread blocks  of the kernel that a multiprocessor of a GPU is to hold at once. The compiler keeps to the registers
  *                  that this leaves. More of them hide more latency. Registers that are spilled end the build
  *   tile           how much a tile takes, in what the comment above the line counts. Two operands of 4,096 elements fit
@@ -36,7 +37,7 @@ enum {
 #define K_ELEMENTWISE_SLOW(X) \
   X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
   X(adam, 3, 4096) X(adamw, 3, 4096)
-#define K_BODIES(X) \
+#define K_KERNELS(X) \
   K_ELEMENTWISE(X) K_ELEMENTWISE_SLOW(X) \
   /* elements */ \
   X(bias_rows, 4, 4096) X(squares, 4, 4096) X(concat, 4, 4096) X(split, 4, 4096) \
@@ -73,13 +74,13 @@ enum {
   X(softmax_mean, 4, 1) X(softmax_count, 4, 1) X(squares_combine, 4, 1) X(mean_loss, 4, 1)
 /* clang-format on */
 
-#define K_X(name, blocks, per_tile) K_BODY_##name,
-typedef enum k_body { K_BODIES(K_X) K_BODY_COUNT } k_body; /* a kernel, by number */
+#define K_X(name, blocks, per_tile) K_KERNEL_##name,
+typedef enum k_kernel { K_KERNELS(K_X) K_KERNEL_COUNT } k_kernel; /* a kernel, by number */
 #undef K_X
 
 /* A tile of each kernel, for the kernels; launches ask k_tile (kernels/launch.h). */
 #define K_X(name, blocks, per_tile) K_TILE_##name = (per_tile),
-enum { K_BODIES(K_X) };
+enum { K_KERNELS(K_X) };
 #undef K_X
 
 /* What activations are stored as: every kernel is compiled for each. */
@@ -187,9 +188,9 @@ _Static_assert(sizeof(k_call) <= 4000, "a kernel's argument fits");
 typedef void k_tile_fn(const k_call *call, int64_t tile);
 
 /* The kernels compiled for one instruction set and type. */
-typedef struct k_bodies {
-  k_tile_fn *tile[K_BODY_COUNT];
-} k_bodies;
+typedef struct k_kernels {
+  k_tile_fn *tile[K_KERNEL_COUNT];
+} k_kernels;
 
 #ifdef __cplusplus
 }

@@ -30,8 +30,9 @@ else()
   list(APPEND kernel_sources kernels/absent/absent_onednn.c)
 endif()
 
-# The bodies, once an instruction set and storage type. Only these objects are compiled with -march: everything else, the choice among
-# them included, runs on any CPU. Optimized in every build type: unoptimized they are a hundred times slower.
+# The single-source kernels, once an instruction set and storage type. Only these objects are compiled with -march:
+# everything else, the choice among them included, runs on any CPU. Optimized in every build type: unoptimized they are a
+# hundred times slower.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(isa_V2 -march=x86-64-v2)
   set(isa_V3 -march=x86-64-v3)
@@ -53,19 +54,19 @@ if(PLIM_SANITIZE)
   set(kernel_optimization -O1) # the sanitizers' checks make the rest slow to compile and no faster
 endif()
 set(kernel_objects)
-function(add_bodies name isa)
+function(add_kernels name isa)
   add_library(${name} OBJECT kernels/cpu/cpu_kernels.c)
   plim_own(${name})
   target_compile_definitions(${name} PRIVATE K_TABLE=${name} ${ARGN})
   target_compile_options(${name} PRIVATE -fopenmp-simd ${kernel_optimization} ${isa_${isa}})
 endfunction()
 foreach(isa ${isas})
-  add_bodies(plim_bodies_${isa} ${isa})
-  add_bodies(plim_bodies_${isa}_bf16 ${isa} K_BF16)
-  list(APPEND kernel_objects $<TARGET_OBJECTS:plim_bodies_${isa}> $<TARGET_OBJECTS:plim_bodies_${isa}_bf16>)
+  add_kernels(plim_kernels_${isa} ${isa})
+  add_kernels(plim_kernels_${isa}_bf16 ${isa} K_BF16)
+  list(APPEND kernel_objects $<TARGET_OBJECTS:plim_kernels_${isa}> $<TARGET_OBJECTS:plim_kernels_${isa}_bf16>)
 endforeach()
 
-# The same bodies for CUDA, where nvcc is found. Nothing on the CPU depends on them. The runtime library is linked
+# The same kernels for CUDA, where nvcc is found. Nothing on the CPU depends on them. The runtime library is linked
 # statically and finds the driver at run time, so that programs start where there is none. No fused multiply-adds, as on
 # the CPU: what sums nothing over lanes gives the CPU's bits.
 set(kernel_links)
@@ -131,12 +132,12 @@ endif()
 set(plim_cuda_reports)
 if(PLIM_CUDA)
   find_program(PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR})
-  file(GLOB body_sources CONFIGURE_DEPENDS kernels/*.h kernels/single_source/*.inc kernels/cuda/*.inc)
+  file(GLOB report_sources CONFIGURE_DEPENDS kernels/*.h kernels/single_source/*.inc kernels/cuda/*.inc)
   function(report_kernels name)
     set(to ${PROJECT_BINARY_DIR}/ptx/${name})
     set(reports ${to}.ptx)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/ptx)
-    add_custom_command(OUTPUT ${to}.ptx DEPENDS kernels/cuda/${name}.cu ${body_sources} VERBATIM
+    add_custom_command(OUTPUT ${to}.ptx DEPENDS kernels/cuda/${name}.cu ${report_sources} VERBATIM
       COMMAND ${CMAKE_CUDA_COMPILER} -ptx -std=c++17 -O3 -fmad=false -arch=compute_75 -I${PROJECT_SOURCE_DIR}
         -o ${to}.ptx ${PROJECT_SOURCE_DIR}/kernels/cuda/${name}.cu)
     foreach(sm 75 80 90)

@@ -6,15 +6,15 @@
 /* What one thread does in a few microseconds, which is what it costs to wake another. */
 enum { SERIAL_ELEMENTS = 16384 };
 
-void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double elements) {
+void k_launch_add_phase(k_launch *launch, k_kernel kernel, int64_t tiles, double elements) {
   assert(launch->phases < K_PHASES_MAX);
-  launch->phase[launch->phases++] = (k_phase){body, tiles, elements <= SERIAL_ELEMENTS};
+  launch->phase[launch->phases++] = (k_phase){kernel, tiles, elements <= SERIAL_ELEMENTS};
 }
 
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
  * that a channel vector stays in the first-level cache for a second pass over it. They lie in one image:
  * memory is read in order, which in the blocked layouts goes through all groups of an image before the next. */
-static void cut_positions(k_call *call, k_body partial) {
+static void cut_positions(k_call *call, k_kernel partial) {
   const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;
   k_cut *cut = &call->cut;
   cut->size = k_divide_up(call->x.spatial, k_divide_up(call->x.spatial, most));
@@ -22,7 +22,7 @@ static void cut_positions(k_call *call, k_body partial) {
   cut->all = call->x.n * cut->of_image;
 }
 
-void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
+void k_launch_reduction(k_launch *launch, k_kernel partial, k_kernel combine) {
   k_call *call = &launch->call;
   cut_positions(call, partial);
   launch->workspace_bytes = call->cut.all * 2 * call->x.channels * (int64_t)sizeof(float);
@@ -31,22 +31,22 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
 }
 
 /* A multiple of 16, so that tiles begin at a byte of a mask. */
-int64_t k_launch_positions(k_call *call, k_body body) {
+int64_t k_launch_positions(k_call *call, k_kernel kernel) {
   const k_view *x = &call->x;
-  int64_t positions = k_tile(body) / x->block / 16 * 16;
+  int64_t positions = k_tile(kernel) / x->block / 16 * 16;
   call->cut.size = positions < 16 ? 16 : positions;
   return k_divide_up(x->n * x->groups * x->spatial, call->cut.size);
 }
 
-int64_t k_tile(k_body body) {
+int64_t k_tile(k_kernel kernel) {
 #define K_X(name, blocks, per_tile) (per_tile),
-  static const int32_t tile[] = {K_BODIES(K_X)};
+  static const int32_t tile[] = {K_KERNELS(K_X)};
 #undef K_X
-  return tile[body];
+  return tile[kernel];
 }
 
-int64_t k_tiles(int64_t count, k_body body) {
-  return k_divide_up(count, k_tile(body));
+int64_t k_tiles(int64_t count, k_kernel kernel) {
+  return k_divide_up(count, k_tile(kernel));
 }
 
 int64_t k_divide_up(int64_t count, int64_t part) {

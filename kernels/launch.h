@@ -15,7 +15,7 @@ enum { K_MOST_CLASSES = 1 << 24 /* of a loss: kernels keep the number of a class
 
 /* One kernel over all of its tiles: a grid on a GPU, a parallel loop on the CPU. */
 typedef struct k_phase {
-  k_body body;
+  k_kernel kernel;
   int64_t tiles;
   int serial; /* too little work to wake threads for */
 } k_phase;
@@ -118,16 +118,16 @@ k_launch_fn k_launch_elementwise;
 /* ---- for those functions ---- */
 
 /* A phase of about as much work as `elements` elements of an elementwise op: a little of it stays on one thread. */
-void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double elements);
+void k_launch_add_phase(k_launch *launch, k_kernel kernel, int64_t tiles, double elements);
 
 /* A reduction by channel of call.x: two partial sums a channel for every piece of positions, then their combination. */
-void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
+void k_launch_reduction(k_launch *launch, k_kernel partial, k_kernel combine);
 
 /* Cut the positions of call.x into tiles of a kernel that counts elements; returns how many. */
-int64_t k_launch_positions(k_call *call, k_body body);
+int64_t k_launch_positions(k_call *call, k_kernel kernel);
 
-int64_t k_tile(k_body body);                      /* what the list of kernels says, in what it counts there */
-int64_t k_tiles(int64_t count, k_body body);      /* tiles of so much; the last may be short */
+int64_t k_tile(k_kernel kernel);                  /* what the list of kernels says, in what it counts there */
+int64_t k_tiles(int64_t count, k_kernel kernel);  /* tiles of so much; the last may be short */
 int64_t k_divide_up(int64_t count, int64_t part); /* count / part, rounded up */
 
 /* The view of an activation: rank 4 in any layout, or [N][C]. 0 when it is none. */

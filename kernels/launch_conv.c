@@ -11,15 +11,15 @@ static double conv_elements(const k_call *call) {
 static int conv_rows(k_launch *launch, int backward) {
   k_call *call = &launch->call;
   const k_view *result = backward ? &call->x : &call->y, *source = backward ? &call->y : &call->x;
-  const k_body body = backward ? K_BODY_conv_bwd_data : K_BODY_conv;
-  const int64_t blocks = k_tiles(result->channels, body);
+  const k_kernel kernel = backward ? K_KERNEL_conv_bwd_data : K_KERNEL_conv;
+  const int64_t blocks = k_tiles(result->channels, kernel);
   const int64_t packed = blocks * call->attrs.kernel[0] * call->attrs.kernel[1];
   /* the weights' bytes fit in 63 bits; with the last block filled up they may not */
   if (packed > INT64_MAX / (K_WIDTH * (int64_t)sizeof(float)) / source->channels) return 0;
   call->backward = backward;
   launch->workspace_bytes = packed * source->channels * K_WIDTH * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, K_BODY_conv_pack, packed, (double)packed * (double)source->channels * K_WIDTH);
-  k_launch_add_phase(launch, body, result->n * result->height * blocks, conv_elements(call));
+  k_launch_add_phase(launch, K_KERNEL_conv_pack, packed, (double)packed * (double)source->channels * K_WIDTH);
+  k_launch_add_phase(launch, kernel, result->n * result->height * blocks, conv_elements(call));
   return 1;
 }
 
@@ -27,8 +27,8 @@ static int conv_weights(k_launch *launch) {
   const k_call *call = &launch->call;
   const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
   const int64_t tiles =
-      taps * k_divide_up(call->y.channels, K_WIDTH) * k_tiles(call->x.channels, K_BODY_conv_bwd_weights);
-  k_launch_add_phase(launch, K_BODY_conv_bwd_weights, tiles, conv_elements(call));
+      taps * k_divide_up(call->y.channels, K_WIDTH) * k_tiles(call->x.channels, K_KERNEL_conv_bwd_weights);
+  k_launch_add_phase(launch, K_KERNEL_conv_bwd_weights, tiles, conv_elements(call));
   return 1;
 }
 

@@ -61,12 +61,12 @@ static int add_rows(k_launch *launch, int backward) {
     const int64_t of_plane = pieces(call), planes = call->x.n * call->x.channels;
     k_pieces *piece = &call->pieces;
     if (of_plane == 1) piece->planes = K_PLANE / (copied(call, 0, piece->rows) * copied(call, 1, piece->columns));
-    k_launch_add_phase(launch, K_BODY_depthwise_plane, k_divide_up(planes, piece->planes) * of_plane, work(call));
+    k_launch_add_phase(launch, K_KERNEL_depthwise_plane, k_divide_up(planes, piece->planes) * of_plane, work(call));
     return of_plane > 0;
   }
   launch->workspace_bytes = taps * call->x.channels * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, K_BODY_depthwise_pack, taps, (double)taps * (double)call->x.channels);
-  k_launch_add_phase(launch, K_BODY_depthwise, call->x.n * call->x.groups * result->height, work(call));
+  k_launch_add_phase(launch, K_KERNEL_depthwise_pack, taps, (double)taps * (double)call->x.channels);
+  k_launch_add_phase(launch, K_KERNEL_depthwise, call->x.n * call->x.groups * result->height, work(call));
   return 1;
 }
 
@@ -83,14 +83,14 @@ int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *laun
   if (!operands(&op->in[1], &op->in[0], &op->out[0], launch)) return 0;
   if (call->x.block == 1) {
     const int64_t of_plane = pieces(call);
-    k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights_plane, call->x.channels, work(call));
+    k_launch_add_phase(launch, K_KERNEL_depthwise_bwd_weights_plane, call->x.channels, work(call));
     return of_plane > 0;
   }
   call->cut.size = k_divide_up(call->x.n, PARTIALS_MOST);
   call->cut.all = k_divide_up(call->x.n, call->cut.size);
   launch->workspace_bytes = call->cut.all * plim_shape_bytes(&op->out[0]);
-  k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights, call->cut.all, work(call));
-  k_launch_add_phase(launch, K_BODY_depthwise_combine, k_tiles(call->x.channels, K_BODY_depthwise_combine),
+  k_launch_add_phase(launch, K_KERNEL_depthwise_bwd_weights, call->cut.all, work(call));
+  k_launch_add_phase(launch, K_KERNEL_depthwise_combine, k_tiles(call->x.channels, K_KERNEL_depthwise_combine),
                      (double)call->cut.all * (double)plim_shape_elements(&op->out[0]));
   return 1;
 }

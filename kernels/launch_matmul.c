@@ -71,7 +71,7 @@ int k_launch_matmul(const plim_op_desc *op, k_launch *launch) {
   if (!place_products(op, p) || p->row_blocks > UINT32_MAX / p->column_blocks) return 0;
   const int64_t blocks = p->row_blocks * p->column_blocks;
   if (p->n > UINT32_MAX / blocks) return 0;
-  k_launch_add_phase(launch, K_BODY_matmul, p->n * blocks,
+  k_launch_add_phase(launch, K_KERNEL_matmul, p->n * blocks,
                      (double)plim_shape_elements(y) * (double)depth / K_PRODUCT_ELEMENTS);
   return 1;
 }

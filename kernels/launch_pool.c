@@ -11,26 +11,26 @@ static int is_index(const plim_attrs *attrs) {
   return (int64_t)attrs->kernel[0] * attrs->kernel[1] <= 256;
 }
 
-static int add_rows(k_launch *launch, k_body body, const k_view *result) {
+static int add_rows(k_launch *launch, k_kernel kernel, const k_view *result) {
   const double taps = (double)launch->call.attrs.kernel[0] * launch->call.attrs.kernel[1];
-  k_launch_add_phase(launch, body, result->n * result->groups * result->height, taps * k_view_elements(result));
+  k_launch_add_phase(launch, kernel, result->n * result->groups * result->height, taps * k_view_elements(result));
   return 1;
 }
 
 int k_launch_max_pool(const plim_op_desc *op, k_launch *launch) {
   if (!is_index(&op->attrs) || !pool(&op->in[0], &op->out[0], launch)) return 0;
-  return add_rows(launch, K_BODY_max_pool, &launch->call.y);
+  return add_rows(launch, K_KERNEL_max_pool, &launch->call.y);
 }
 
 int k_launch_max_pool_bwd(const plim_op_desc *op, k_launch *launch) {
   if (!is_index(&op->attrs) || !pool(&op->out[0], &op->in[0], launch)) return 0;
-  return add_rows(launch, K_BODY_max_pool_bwd, &launch->call.x);
+  return add_rows(launch, K_KERNEL_max_pool_bwd, &launch->call.x);
 }
 
 int k_launch_avg_pool(const plim_op_desc *op, k_launch *launch) {
-  return pool(&op->in[0], &op->out[0], launch) && add_rows(launch, K_BODY_avg_pool, &launch->call.y);
+  return pool(&op->in[0], &op->out[0], launch) && add_rows(launch, K_KERNEL_avg_pool, &launch->call.y);
 }
 
 int k_launch_avg_pool_bwd(const plim_op_desc *op, k_launch *launch) {
-  return pool(&op->out[0], &op->in[0], launch) && add_rows(launch, K_BODY_avg_pool_bwd, &launch->call.x);
+  return pool(&op->out[0], &op->in[0], launch) && add_rows(launch, K_KERNEL_avg_pool_bwd, &launch->call.x);
 }

@@ -10,10 +10,10 @@ static int fits(int64_t a, int64_t b) {
 
 /* ---- norms ---- */
 
-static int norm(const plim_op_desc *op, k_body body, k_launch *launch) {
+static int norm(const plim_op_desc *op, k_kernel kernel, k_launch *launch) {
   k_rows *rows = &launch->call.rows;
   if (!k_rows_make(&op->in[0], rows)) return 0;
-  k_launch_add_phase(launch, body, k_tiles(rows->n, body), k_rows_elements(rows));
+  k_launch_add_phase(launch, kernel, k_tiles(rows->n, kernel), k_rows_elements(rows));
   return 1;
 }
 
@@ -28,47 +28,47 @@ static void divide_norm_rows(k_launch *launch, int64_t rows) {
   launch->workspace_bytes = call->cut.all * 2 * call->rows.columns * (int64_t)sizeof(float);
 }
 
-static int norm_bwd(const plim_op_desc *op, k_body body, k_body combine, k_launch *launch) {
+static int norm_bwd(const plim_op_desc *op, k_kernel kernel, k_kernel combine, k_launch *launch) {
   k_rows *rows = &launch->call.rows;
   if (!k_rows_make(&op->in[0], rows) || !fits(k_divide_up(rows->n, LEAST_NORM_ROWS), rows->columns)) return 0;
-  k_launch_add_phase(launch, body, 1, k_rows_elements(rows));
+  k_launch_add_phase(launch, kernel, 1, k_rows_elements(rows));
   k_launch_add_phase(launch, combine, k_tiles(rows->columns, combine), k_rows_elements(rows));
-  divide_norm_rows(launch, k_tile(body));
+  divide_norm_rows(launch, k_tile(kernel));
   return 1;
 }
 
 void k_launch_divide_more(k_launch *launch) {
-  const k_body body = launch->phase[0].body;
-  if (body == K_BODY_layer_norm_bwd || body == K_BODY_rms_norm_bwd) divide_norm_rows(launch, LEAST_NORM_ROWS);
+  const k_kernel kernel = launch->phase[0].kernel;
+  if (kernel == K_KERNEL_layer_norm_bwd || kernel == K_KERNEL_rms_norm_bwd) divide_norm_rows(launch, LEAST_NORM_ROWS);
 }
 
 int k_launch_layer_norm(const plim_op_desc *op, k_launch *launch) {
-  return norm(op, K_BODY_layer_norm, launch);
+  return norm(op, K_KERNEL_layer_norm, launch);
 }
 int k_launch_layer_norm_bwd(const plim_op_desc *op, k_launch *launch) {
-  return norm_bwd(op, K_BODY_layer_norm_bwd, K_BODY_layer_norm_combine, launch);
+  return norm_bwd(op, K_KERNEL_layer_norm_bwd, K_KERNEL_layer_norm_combine, launch);
 }
 int k_launch_rms_norm(const plim_op_desc *op, k_launch *launch) {
-  return norm(op, K_BODY_rms_norm, launch);
+  return norm(op, K_KERNEL_rms_norm, launch);
 }
 int k_launch_rms_norm_bwd(const plim_op_desc *op, k_launch *launch) {
-  return norm_bwd(op, K_BODY_rms_norm_bwd, K_BODY_rms_norm_combine, launch);
+  return norm_bwd(op, K_KERNEL_rms_norm_bwd, K_KERNEL_rms_norm_combine, launch);
 }
 
 /* ---- softmax ---- */
 
-static int softmax(const plim_op_desc *op, k_body body, k_launch *launch) {
+static int softmax(const plim_op_desc *op, k_kernel kernel, k_launch *launch) {
   k_rows *rows = &launch->call.rows;
   if (!k_rows_make(&op->in[0], rows)) return 0;
-  k_launch_add_phase(launch, body, k_tiles(rows->n, body), EXP_ELEMENTS * k_rows_elements(rows));
+  k_launch_add_phase(launch, kernel, k_tiles(rows->n, kernel), EXP_ELEMENTS * k_rows_elements(rows));
   return 1;
 }
 
 int k_launch_softmax(const plim_op_desc *op, k_launch *launch) {
-  return softmax(op, K_BODY_row_softmax, launch);
+  return softmax(op, K_KERNEL_row_softmax, launch);
 }
 int k_launch_softmax_bwd(const plim_op_desc *op, k_launch *launch) {
-  return softmax(op, K_BODY_row_softmax_bwd, launch);
+  return softmax(op, K_KERNEL_row_softmax_bwd, launch);
 }
 
 /* ---- tables ---- */
@@ -82,7 +82,7 @@ static void tables(const plim_shape *y, const plim_shape *table, k_launch *launc
 int k_launch_embedding(const plim_op_desc *op, k_launch *launch) {
   tables(&op->out[0], &op->in[1], launch);
   const k_rows *rows = &launch->call.rows;
-  k_launch_add_phase(launch, K_BODY_embedding, k_tiles(rows->n, K_BODY_embedding), k_rows_elements(rows));
+  k_launch_add_phase(launch, K_KERNEL_embedding, k_tiles(rows->n, K_KERNEL_embedding), k_rows_elements(rows));
   return 1;
 }
 
@@ -90,8 +90,8 @@ int k_launch_embedding_bwd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *dy = &op->in[0], *dtable = &op->out[0];
   tables(dy, dtable, launch);
   const double elements = k_rows_elements(&launch->call.rows);
-  k_launch_add_phase(launch, K_BODY_embedding_bwd, k_tiles(dtable->dim[0], K_BODY_embedding_bwd), elements);
-  if (op->n_out == 2) k_launch_add_phase(launch, K_BODY_position_bwd, dy->dim[1], elements);
+  k_launch_add_phase(launch, K_KERNEL_embedding_bwd, k_tiles(dtable->dim[0], K_KERNEL_embedding_bwd), elements);
+  if (op->n_out == 2) k_launch_add_phase(launch, K_KERNEL_position_bwd, dy->dim[1], elements);
   return 1;
 }
 
@@ -113,8 +113,8 @@ static double attention_elements(const k_heads *h) {
 int k_launch_attention(const plim_op_desc *op, k_launch *launch) {
   k_heads *h = &launch->call.heads;
   if (!heads(&op->out[0], &op->out[1], launch)) return 0;
-  h->tiles = k_tiles(h->tokens, K_BODY_attention);
-  k_launch_add_phase(launch, K_BODY_attention, h->sequences * h->heads * h->tiles, attention_elements(h));
+  h->tiles = k_tiles(h->tokens, K_KERNEL_attention);
+  k_launch_add_phase(launch, K_KERNEL_attention, h->sequences * h->heads * h->tiles, attention_elements(h));
   return 1;
 }
 
@@ -124,7 +124,7 @@ int k_launch_attention_bwd(const plim_op_desc *op, k_launch *launch) {
   if (launch->call.type != K_TYPE_FLOAT) {
     launch->workspace_bytes = 2 * plim_shape_elements(&op->in[2]) * (int64_t)sizeof(float);
   }
-  k_launch_add_phase(launch, K_BODY_attention_bwd, h->sequences * h->heads, attention_elements(h));
+  k_launch_add_phase(launch, K_KERNEL_attention_bwd, h->sequences * h->heads, attention_elements(h));
   return 1;
 }
 
@@ -147,8 +147,8 @@ int k_launch_linear_xent(const plim_op_desc *op, k_launch *launch) {
   const k_call *call = &launch->call;
   if (!words(op, launch)) return 0;
   launch->workspace_bytes = 2 * call->rows.n * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, K_BODY_linear_xent, k_tiles(call->rows.n, K_BODY_linear_xent), words_elements(call));
-  k_launch_add_phase(launch, K_BODY_softmax_mean, 1, 0);
+  k_launch_add_phase(launch, K_KERNEL_linear_xent, k_tiles(call->rows.n, K_KERNEL_linear_xent), words_elements(call));
+  k_launch_add_phase(launch, K_KERNEL_softmax_mean, 1, 0);
   return 1;
 }
 
@@ -160,10 +160,10 @@ int k_launch_linear_xent_bwd(const plim_op_desc *op, k_launch *launch) {
     if (!fits(call->rows.n, call->xent.channels)) return 0;
     launch->workspace_bytes += call->rows.n * call->xent.channels * (int64_t)sizeof(float);
   }
-  k_launch_add_phase(launch, K_BODY_softmax_count, 1, 0);
-  k_launch_add_phase(launch, K_BODY_linear_xent_bwd, k_tiles(call->rows.n, K_BODY_linear_xent_bwd),
+  k_launch_add_phase(launch, K_KERNEL_softmax_count, 1, 0);
+  k_launch_add_phase(launch, K_KERNEL_linear_xent_bwd, k_tiles(call->rows.n, K_KERNEL_linear_xent_bwd),
                      words_elements(call));
-  k_launch_add_phase(launch, K_BODY_linear_xent_bwd_words, k_tiles(call->rows.columns, K_BODY_linear_xent_bwd_words),
-                     words_elements(call));
+  k_launch_add_phase(launch, K_KERNEL_linear_xent_bwd_words,
+                     k_tiles(call->rows.columns, K_KERNEL_linear_xent_bwd_words), words_elements(call));
   return 1;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 typedef struct state {
-  const k_bodies *bodies;
+  const k_kernels *kernels;
   int threads;
   int32_t n;
   k_launch *launch; /* [n] */
@@ -34,13 +34,13 @@ static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int
   return 1;
 }
 
-static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type,
+static int make(const plim_op_desc *op, const char *variant, int threads, const k_kernels *const *of_type,
                 const plim_kernel_memory *memory, void **out) {
   state s = {.threads = threads};
   if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || threads < 1) return PLIM_KERNEL_UNSUPPORTED;
   const int result = plim_single_source_launches(op, memory, &s.launch, &s.n);
   if (result != PLIM_KERNEL_OK) return result;
-  s.bodies = of_type[s.launch[0].call.type];
+  s.kernels = of_type[s.launch[0].call.type];
   state *made = plim_kernel_allocate(memory, 1, sizeof *made);
   if (made) *made = s;
   if (!made) plim_kernel_release(memory, s.launch, (size_t)s.n, sizeof *s.launch);
@@ -70,7 +70,7 @@ static int run(void *opaque, const plim_kernel_args *args) {
     const k_launch *launch = &s->launch[l];
     const k_call call = k_launch_bind(launch, args, now);
     for (int i = 0; i < launch->phases; i++) {
-      run_phase(&launch->phase[i], s->bodies->tile[launch->phase[i].body], &call, s->threads);
+      run_phase(&launch->phase[i], s->kernels->tile[launch->phase[i].kernel], &call, s->threads);
     }
   }
   return PLIM_KERNEL_OK;
@@ -78,10 +78,10 @@ static int run(void *opaque, const plim_kernel_args *args) {
 
 /* The table's functions carry no instruction set: one `make` each. PLIM_ISAS names them. */
 #define PLIM_X(id, name)                                                                                           \
-  extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;                                                 \
+  extern const k_kernels plim_kernels_##id, plim_kernels_##id##_bf16;                                              \
   static int make_##id(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory, \
                        void **out) {                                                                               \
-    static const k_bodies *const of_type[K_TYPE_COUNT] = {&plim_bodies_##id, &plim_bodies_##id##_bf16};            \
+    static const k_kernels *const of_type[K_TYPE_COUNT] = {&plim_kernels_##id, &plim_kernels_##id##_bf16};         \
     return make(op, variant, threads, of_type, memory, out);                                                       \
   }
 PLIM_ISAS(PLIM_X)

@@ -25,9 +25,9 @@ static struct {
   int (*execute)(void *handle, void *plan, void *pack);
 } seen;
 
-static int see_launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
+static int see_launch(k_kernel kernel, const k_call *call, int64_t tiles, void *stream) {
   seen.launches += seen.capturing;
-  return probe.driver->launch(body, call, tiles, stream);
+  return probe.driver->launch(kernel, call, tiles, stream);
 }
 static int see_multiply(void *blas, const plim_cuda_product *product, const void *a, const void *b, void *c,
                         void *workspace, int64_t workspace_bytes, void *stream) {

@@ -75,18 +75,18 @@ typedef struct small_kernel {
 static small_kernel small_kernel_make(void *stream) {
   const plim_cuda_driver *d = probe.driver;
   const int64_t bytes = PROBE_SMALL * (int64_t)sizeof(float);
-  small_kernel k = {.call = {.elements = PROBE_SMALL}, .tiles = k_tiles(PROBE_SMALL, K_BODY_relu)};
+  small_kernel k = {.call = {.elements = PROBE_SMALL}, .tiles = k_tiles(PROBE_SMALL, K_KERNEL_relu)};
   gpu(d->alloc(&k.memory, 2 * bytes), "alloc");
   gpu(d->fill(k.memory, 0, 2 * bytes, stream), "fill");
   k.call.in[0] = k.memory;
   k.call.out[0] = (char *)k.memory + bytes;
-  gpu(d->launch(K_BODY_relu, &k.call, k.tiles, stream), "a kernel"); /* loads it, which a capture forbids */
+  gpu(d->launch(K_KERNEL_relu, &k.call, k.tiles, stream), "a kernel"); /* loads it, which a capture forbids */
   gpu(d->stream_sync(stream), "a kernel");
   return k;
 }
 
 static void launch(const small_kernel *k, int times, void *stream) {
-  for (int i = 0; i < times; i++) gpu(probe.driver->launch(K_BODY_relu, &k->call, k->tiles, stream), "a kernel");
+  for (int i = 0; i < times; i++) gpu(probe.driver->launch(K_KERNEL_relu, &k->call, k->tiles, stream), "a kernel");
 }
 
 /* us of one alone, and of one of 16, less what a timing event takes. */

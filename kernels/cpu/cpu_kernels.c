@@ -20,10 +20,10 @@ K_ARITHMETIC(K_X)
   static void run_##name(const k_call *call, int64_t tile) { \
     name##_tile(call, tile);                                 \
   }
-K_BODIES(K_X)
+K_KERNELS(K_X)
 #undef K_X
 
-extern const k_bodies K_TABLE;
+extern const k_kernels K_TABLE;
 #define K_X(name, blocks, per_tile) run_##name,
-const k_bodies K_TABLE = {{K_BODIES(K_X)}};
+const k_kernels K_TABLE = {{K_KERNELS(K_X)}};
 #undef K_X

@@ -142,13 +142,13 @@ static void add_product(plim_cuda_kernel *kernel, const attention *t, plim_cuda_
   plim_cuda_add_product(kernel, t->precision, sizes, place[0], place[1], place[2]);
 }
 
-static plim_cuda_stage *add_rows(plim_cuda_kernel *kernel, const attention *t, k_body body, int64_t lines,
+static plim_cuda_stage *add_rows(plim_cuda_kernel *kernel, const attention *t, k_kernel number, int64_t lines,
                                  plim_cuda_place from, plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.a = from, .c = to, .body = body, .call = t->call};
+  *stage = (plim_cuda_stage){.a = from, .c = to, .kernel = number, .call = t->call};
   stage->call.heads.queries = lines * t->batches * t->tokens;
   stage->call.heads.batches = t->batches;
-  stage->tiles = k_tiles(stage->call.heads.queries, body);
+  stage->tiles = k_tiles(stage->call.heads.queries, number);
   return stage;
 }
 
@@ -179,7 +179,7 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room
   const plim_cuda_product rows = {.m = t->tokens, .n = t->depth, .k = t->tokens};
   const steps lse = steps_of(t, t->call.heads.heads, 1);
   add_scores(kernel, t, s, &query, &key, &score);
-  plim_cuda_stage *stage = add_rows(kernel, t, K_BODY_attention_softmax, s.n, score.at, weight.at);
+  plim_cuda_stage *stage = add_rows(kernel, t, K_KERNEL_attention_softmax, s.n, score.at, weight.at);
   stage->call.heads.steps = matrix_of(lse);
   stage->has_workspace = 1;
   stage->workspace = sums_of(&lse, PLIM_PLACE_OUT + 1, s);
@@ -191,11 +191,11 @@ static void add_weights(plim_cuda_kernel *kernel, const attention *t, const room
   const matrices y = rows_of(t, 2), dy = rows_of(t, 0);
   const steps lse = steps_of(t, t->call.heads.heads, 1);
   plim_cuda_stage *stage =
-      add_rows(kernel, t, K_BODY_attention_weights, s.n, plim_cuda_work(r->scores), plim_cuda_work(r->weights));
+      add_rows(kernel, t, K_KERNEL_attention_weights, s.n, plim_cuda_work(r->scores), plim_cuda_work(r->weights));
   stage->call.heads.steps = matrix_of(lse);
   stage->has_second = 1;
   stage->b = sums_of(&lse, 3, s);
-  stage = add_rows(kernel, t, K_BODY_attention_delta, s.n, line_of(&dy, s.first), plim_cuda_work(r->delta));
+  stage = add_rows(kernel, t, K_KERNEL_attention_delta, s.n, line_of(&dy, s.first), plim_cuda_work(r->delta));
   stage->call.heads.steps = matrix_of(y.step);
   stage->has_second = 1;
   stage->b = line_of(&y, s.first);
@@ -213,7 +213,7 @@ static void add_backward(plim_cuda_kernel *kernel, const attention *t, const roo
   add_scores(kernel, t, s, &query, &key, &score);
   add_weights(kernel, t, r, s);
   add_scores(kernel, t, s, &dy, &value, &dweight);
-  plim_cuda_stage *stage = add_rows(kernel, t, K_BODY_attention_scores_bwd, s.n, dweight.at, dscore.at);
+  plim_cuda_stage *stage = add_rows(kernel, t, K_KERNEL_attention_scores_bwd, s.n, dweight.at, dscore.at);
   stage->has_second = stage->has_workspace = 1;
   stage->b = weight.at;
   stage->workspace = plim_cuda_work(r->delta);

@@ -1,7 +1,7 @@
 /* Convolutions by cuDNN as variants. Where
  * activations have their channels last the weights are copied into that order before the convolution, or their
  * gradient out of it after. The gradient of weights is of the activations' type inside the library, because few
- * engines write floats from bf16, and is widened on its way out. A bias is added after the convolution by a body of
+ * engines write floats from bf16, and is widened on its way out. A bias is added after the convolution by a kernel of
  * ours, which every engine goes with; the numerics key says so. In bf16 the engine writes its sums as floats then, and
  * they are rounded once, after the bias.
  *
@@ -57,11 +57,12 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
 }
 
 /* Weights between the graph's order and the library's: a tile a filter. Where both are the same, as if of one tap. */
-static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_body body, plim_cuda_place from, plim_cuda_place to) {
+static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_kernel number, plim_cuda_place from,
+                     plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
   const int64_t *step = c->variants.problem.conv.step[PLIM_DNN_W], *dim = c->variants.problem.conv.dim[PLIM_DNN_W];
-  *stage =
-      (plim_cuda_stage){.body = body, .a = from, .c = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
+  *stage = (plim_cuda_stage){
+      .kernel = number, .a = from, .c = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
   if (step[1] == 1) return; /* channels last */
   stage->call.x.channels = dim[1] * dim[2] * dim[3];
   stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;
@@ -77,10 +78,10 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   stage.operand[PLIM_DNN_X] = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
   stage.operand[PLIM_DNN_W] = copied ? copy : weights;
   stage.operand[PLIM_DNN_Y] = direction == PLIM_DNN_FORWARD ? sums : in[0];
-  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_oihw_to_ohwi, weights, copy);
+  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_KERNEL_oihw_to_ohwi, weights, copy);
   kernel->stage[kernel->n++] = stage;
   if (copied && direction == PLIM_DNN_WEIGHTS) {
-    add_copy(kernel, c, c->wide ? K_BODY_ohwi_to_oihw_widen : K_BODY_ohwi_to_oihw_f32, copy, weights);
+    add_copy(kernel, c, c->wide ? K_KERNEL_ohwi_to_oihw_widen : K_KERNEL_ohwi_to_oihw_f32, copy, weights);
   }
   if (c->bias) plim_cuda_stages_add_bias(kernel, &c->launch.call, &c->result, sums, c->sums_bytes > 0);
 }

@@ -70,7 +70,7 @@ typedef struct plim_cuda_driver {
   int (*elapsed)(void *from, void *to, int64_t *time_ns);
   int (*copy)(void *to, const void *from, int64_t bytes, void *stream); /* host or device, found by address */
   int (*fill)(void *to, int byte, int64_t bytes, void *stream);
-  int (*launch)(k_body body, const k_call *call, int64_t tiles, void *stream);
+  int (*launch)(k_kernel kernel, const k_call *call, int64_t tiles, void *stream);
   /* From begin to end what is queued on the stream is recorded, not run; end makes it launchable. */
   int (*capture_begin)(void *stream);
   int (*capture_end)(void *stream, void **captured); /* ends the recording also when it fails */

@@ -39,10 +39,11 @@ int plim_cuda_fused_list(const plim_cuda_engine *engine, const plim_op_desc *op,
 }
 
 /* A tile a sequence. */
-static void add_turn(plim_cuda_kernel *kernel, const fused *f, k_body body, plim_cuda_place from, plim_cuda_place to) {
+static void add_turn(plim_cuda_kernel *kernel, const fused *f, k_kernel number, plim_cuda_place from,
+                     plim_cuda_place to) {
   const plim_dnn_attention *a = &f->variants.problem.attention;
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.body = body, .a = from, .c = to, .call = f->launch.call, .tiles = a->sequences};
+  *stage = (plim_cuda_stage){.kernel = number, .a = from, .c = to, .call = f->launch.call, .tiles = a->sequences};
   stage->call.type = K_TYPE_FLOAT;
   stage->call.x.channels = a->heads;
   stage->call.attrs.kernel[0] = (int32_t)a->tokens;
@@ -64,10 +65,10 @@ static void add_stages(plim_cuda_kernel *kernel, const fused *f, plim_dnn_kernel
   if (a->backward) {
     stage.operand[PLIM_DNN_DO] = plim_cuda_in(0, 0);
     place_thirds(&stage.operand[PLIM_DNN_DQ], a, PLIM_PLACE_OUT);
-    add_turn(kernel, f, K_BODY_ohwi_to_oihw_f32, plim_cuda_in(3, 0), stats);
+    add_turn(kernel, f, K_KERNEL_ohwi_to_oihw_f32, plim_cuda_in(3, 0), stats);
   }
   kernel->stage[kernel->n++] = stage;
-  if (!a->backward) add_turn(kernel, f, K_BODY_oihw_to_ohwi, stats, plim_cuda_out(1, 0));
+  if (!a->backward) add_turn(kernel, f, K_KERNEL_oihw_to_ohwi, stats, plim_cuda_out(1, 0));
 }
 
 int plim_cuda_fused_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,

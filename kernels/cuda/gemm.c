@@ -142,10 +142,10 @@ static plim_cuda_stage *add(plim_cuda_kernel *k) {
   return &k->stage[k->n++];
 }
 
-static void add_body(plim_cuda_kernel *k, const gemm *g, k_body body, int64_t images, int64_t tiles,
-                     plim_cuda_place from, plim_cuda_place to) {
+static void add_kernel(plim_cuda_kernel *k, const gemm *g, k_kernel kernel, int64_t images, int64_t tiles,
+                       plim_cuda_place from, plim_cuda_place to) {
   plim_cuda_stage *s = add(k);
-  *s = (plim_cuda_stage){.a = from, .c = to, .body = body, .call = g->call, .tiles = tiles};
+  *s = (plim_cuda_stage){.a = from, .c = to, .kernel = kernel, .call = g->call, .tiles = tiles};
   s->call.x.n = s->call.y.n = images;
   s->call.elements = images * g->positions * g->results;
 }
@@ -160,7 +160,7 @@ typedef struct chunk {
 /* What the product is added to. */
 static void add_bias(plim_cuda_kernel *k, const gemm *g, const chunk *c, plim_cuda_place to) {
   int64_t elements = c->images * g->positions * g->results;
-  add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(elements, K_BODY_bias_rows), plim_cuda_in(2, 0), to);
+  add_kernel(k, g, K_KERNEL_bias_rows, c->images, k_tiles(elements, K_KERNEL_bias_rows), plim_cuda_in(2, 0), to);
   if (sums_bytes(g, 1) > 0) k->stage[k->n - 1].call.type = K_TYPE_FLOAT;
 }
 
@@ -170,7 +170,8 @@ static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   plim_cuda_place to = rounded ? c->sums : plim_cuda_out(0, c->y_offset);
   if (g->bias) add_bias(k, g, c, to);
   if (!g->direct) {
-    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, plim_cuda_in(0, c->x_offset), c->columns);
+    add_kernel(k, g, K_KERNEL_im2col, c->images, c->images * g->call.y.height, plim_cuda_in(0, c->x_offset),
+               c->columns);
   }
   plim_cuda_add_product(k, g->precision,
                         (plim_cuda_product){.m = rows,
@@ -181,7 +182,8 @@ static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
                                             .c_is_f32 = rounded},
                         g->direct ? plim_cuda_in(0, c->x_offset) : c->columns, c->weights, to);
   if (!rounded) return;
-  add_body(k, g, K_BODY_cast, c->images, k_tiles(rows * g->results, K_BODY_cast), to, plim_cuda_out(0, c->y_offset));
+  add_kernel(k, g, K_KERNEL_cast, c->images, k_tiles(rows * g->results, K_KERNEL_cast), to,
+             plim_cuda_out(0, c->y_offset));
 }
 
 static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
@@ -191,13 +193,14 @@ static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
                         (plim_cuda_product){.m = rows, .n = g->depth, .k = g->results, .c_is_f32 = !g->direct},
                         plim_cuda_in(0, c->y_offset), c->weights, to);
   if (g->direct) return;
-  add_body(k, g, K_BODY_col2im, c->images, c->images * g->call.x.height, c->columns, plim_cuda_out(0, c->x_offset));
+  add_kernel(k, g, K_KERNEL_col2im, c->images, c->images * g->call.x.height, c->columns, plim_cuda_out(0, c->x_offset));
 }
 
 static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
   if (!g->direct) {
-    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, plim_cuda_in(1, c->x_offset), c->columns);
+    add_kernel(k, g, K_KERNEL_im2col, c->images, c->images * g->call.y.height, plim_cuda_in(1, c->x_offset),
+               c->columns);
   }
   plim_cuda_add_product(
       k, g->precision,
@@ -236,9 +239,10 @@ int plim_cuda_gemm_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   kernel->workspace_bytes = workspace_of(&g, choice);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
   const plim_cuda_place weights = plim_cuda_work(g.blas_bytes);
-  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_oihw_to_ohwi, 1, g.results, plim_cuda_in(1, 0), weights);
+  if (g.taps > 1 && !to_weights)
+    add_kernel(kernel, &g, K_KERNEL_oihw_to_ohwi, 1, g.results, plim_cuda_in(1, 0), weights);
   add_chunks(kernel, &g, choice->share);
   if (g.taps > 1 && to_weights)
-    add_body(kernel, &g, K_BODY_ohwi_to_oihw_f32, 1, g.results, weights, plim_cuda_out(0, 0));
+    add_kernel(kernel, &g, K_KERNEL_ohwi_to_oihw_f32, 1, g.results, weights, plim_cuda_out(0, 0));
   return PLIM_KERNEL_OK;
 }

@@ -131,12 +131,12 @@ static void add_halves(plim_cuda_kernel *k, const flat *f, int64_t images) {
   const int64_t half = f->results * f->inputs / 2, half_bytes = half * (int64_t)sizeof(float);
   for (int64_t i = 0; i < 2; i++) {
     plim_cuda_stage *stage = &k->stage[k->n++];
-    *stage = (plim_cuda_stage){.body = K_BODY_bias_bwd_combine,
+    *stage = (plim_cuda_stage){.kernel = K_KERNEL_bias_bwd_combine,
                                .c = {PLIM_PLACE_OUT, i * half_bytes},
                                .workspace = {PLIM_PLACE_WORKSPACE, BLAS_BYTES + i * half_bytes},
                                .has_workspace = 1,
                                .call = f->call,
-                               .tiles = k_tiles(half, K_BODY_bias_bwd_combine)};
+                               .tiles = k_tiles(half, K_KERNEL_bias_bwd_combine)};
     stage->call.x = (k_view){.n = 1, .channels = half, .groups = 1, .spatial = images, .block = half};
     stage->call.cut = (k_cut){.size = 1, .of_image = images, .all = images};
     stage->call.type = K_TYPE_FLOAT;

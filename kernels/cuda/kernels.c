@@ -143,7 +143,7 @@ int plim_cuda_kernel_load(plim_cuda_kernel *kernel, const plim_cuda_engine *engi
   kernel->has_run = 1;
   const k_call call = k_launch_bind(kernel->launch, args, now); /* all launches are of the same kernels */
   for (int i = 0; i < kernel->launch->phases; i++) {
-    int code = engine->driver->launch(kernel->launch->phase[i].body, &call, 0, stream);
+    int code = engine->driver->launch(kernel->launch->phase[i].kernel, &call, 0, stream);
     if (code != 0) return code;
   }
   return 0;
@@ -154,7 +154,7 @@ static int run_launch(const k_launch *launch, const plim_cuda_engine *engine, vo
   const k_call call = k_launch_bind(launch, args, now);
   for (int i = 0; i < launch->phases; i++) {
     const k_phase *phase = &launch->phase[i];
-    int code = engine->driver->launch(phase->body, &call, phase->tiles, stream);
+    int code = engine->driver->launch(phase->kernel, &call, phase->tiles, stream);
     if (code != 0) return code;
   }
   return 0;
@@ -203,7 +203,7 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
   call.out[0] = to;
   if (stage->has_second) call.in[1] = place(args, stage->b);
   if (stage->has_workspace) call.workspace = place(args, stage->workspace);
-  return engine->driver->launch(stage->body, &call, stage->tiles, stream);
+  return engine->driver->launch(stage->kernel, &call, stage->tiles, stream);
 }
 
 int32_t plim_cuda_kernel_batch(const plim_cuda_kernel *kernel) {

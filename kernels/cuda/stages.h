@@ -26,7 +26,7 @@ typedef struct plim_cuda_stage {
   plim_cuda_place workspace; /* of cuDNN, and of kernels where has_workspace */
   union {
     struct {
-      k_body body;
+      k_kernel kernel;
       int32_t has_second, has_workspace;
       int64_t tiles;
       k_call call;

@@ -75,11 +75,12 @@ int plim_cuda_words_list(const plim_cuda_engine *engine, const plim_op_desc *op,
 
 /* ---- stages ---- */
 
-static plim_cuda_stage *add_body(plim_cuda_kernel *kernel, const words *w, const room *r, k_body body, int64_t tiles) {
+static plim_cuda_stage *add_kernel(plim_cuda_kernel *kernel, const words *w, const room *r, k_kernel number,
+                                   int64_t tiles) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
   *stage = (plim_cuda_stage){.a = plim_cuda_in(0, 0),
                              .c = plim_cuda_out(0, 0),
-                             .body = body,
+                             .kernel = number,
                              .tiles = tiles,
                              .call = w->call,
                              .has_workspace = 1,
@@ -92,12 +93,12 @@ typedef struct share {
   int64_t first, n;
 } share;
 
-static void add_rows(plim_cuda_kernel *kernel, const words *w, const room *r, share s, k_body body,
+static void add_rows(plim_cuda_kernel *kernel, const words *w, const room *r, share s, k_kernel number,
                      plim_cuda_place to) {
   const plim_cuda_product logits = {.m = s.n, .n = w->words, .k = w->channels, .b_transposed = 1, .c_is_f32 = 1};
   plim_cuda_add_product(kernel, w->precision, logits, plim_cuda_in(0, s.first * w->channels * w->element),
                         plim_cuda_in(2, 0), plim_cuda_work(r->logits));
-  plim_cuda_stage *stage = add_body(kernel, w, r, body, k_tiles(s.n, body));
+  plim_cuda_stage *stage = add_kernel(kernel, w, r, number, k_tiles(s.n, number));
   stage->a = plim_cuda_work(r->logits);
   stage->c = to;
   stage->call.xent.all = s.n;
@@ -126,16 +127,16 @@ int plim_cuda_words_make(const plim_cuda_engine *engine, const plim_op_desc *op,
   if (!plim_cuda_stages_make(kernel, k_divide_up(w.rows, choice->share) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = r.end;
-  if (w.backward) add_body(kernel, &w, &r, K_BODY_softmax_count, 1);
+  if (w.backward) add_kernel(kernel, &w, &r, K_KERNEL_softmax_count, 1);
   for (share s = {0, choice->share}; s.first < w.rows; s.first += s.n) {
     if (s.n > w.rows - s.first) s.n = w.rows - s.first;
     if (w.backward) {
-      add_rows(kernel, &w, &r, s, K_BODY_xent_rows_bwd, plim_cuda_work(r.rounded));
+      add_rows(kernel, &w, &r, s, K_KERNEL_xent_rows_bwd, plim_cuda_work(r.rounded));
       add_gradients(kernel, &w, &r, s);
     } else {
-      add_rows(kernel, &w, &r, s, K_BODY_xent_rows, plim_cuda_out(0, 0));
+      add_rows(kernel, &w, &r, s, K_KERNEL_xent_rows, plim_cuda_out(0, 0));
     }
   }
-  if (!w.backward) add_body(kernel, &w, &r, K_BODY_softmax_mean, 1);
+  if (!w.backward) add_kernel(kernel, &w, &r, K_KERNEL_softmax_mean, 1);
   return PLIM_KERNEL_OK;
 }

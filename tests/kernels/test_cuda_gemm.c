@@ -219,7 +219,7 @@ Test(cuda_gemm, gradients_of_weights_in_flat_layout_are_sums_of_parts_of_a_chunk
 }
 
 /* A larger window, a stride: products of images as they lie are not that. */
-Test(cuda_gemm, other_convolutions_in_flat_layout_are_left_to_the_bodies) {
+Test(cuda_gemm, other_convolutions_in_flat_layout_are_left_to_the_single_source_kernels) {
   static const variant_window others[] = {
       {2, 4, 8, 8, 6, {3, 3}, 1, 1}, {2, 4, 8, 8, 6, {1, 1}, 2, 0}, {2, 4, 8, 8, 6, {1, 2}, 1, 0}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -289,10 +289,11 @@ Test(cuda_gemm, products_that_may_round_their_factors_have_keys_of_their_own) {
   for (int i = 0; i + 1 < n; i++) {
     for (int j = 0; j + 1 < n; j++) cr_assert_str_neq(strict[i].numerics_key, rounded[j].numerics_key);
   }
-  cr_assert_str_eq(strict[n - 1].numerics_key, rounded[n - 1].numerics_key); /* the bodies do not round */
+  cr_assert_str_eq(strict[n - 1].numerics_key,
+                   rounded[n - 1].numerics_key); /* the single-source kernels do not round */
 }
 
-Test(cuda_gemm, blocked_layouts_and_other_kinds_are_left_to_the_bodies) {
+Test(cuda_gemm, blocked_layouts_and_other_kinds_are_left_to_the_single_source_kernels) {
   const plim_shape x = kernel_activation(PLIM_NCHW16C, 2, 32, 4, 4);
   plim_op_desc conv = kernel_op(PLIM_OP_CONV2D, 2, 1, x, x), relu = kernel_op(PLIM_OP_RELU, 1, 1, x, x);
   plim_kernel_info info[8];
@@ -333,7 +334,7 @@ Test(cuda_gemm, products_in_bf16_are_offered_where_the_library_has_them) {
   expect_products_in_bf16(1, 0, "cuBLAS has no products in bf16 on this GPU; no cuDNN was found");
 }
 
-Test(cuda_gemm, without_a_library_the_bodies_serve_and_the_reason_is_kept) {
+Test(cuda_gemm, without_a_library_the_single_source_kernels_serve_and_the_reason_is_kept) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_device *bare = NULL;
   const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);

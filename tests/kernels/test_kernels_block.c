@@ -85,8 +85,8 @@ Test(kernels_block, elements_may_end_in_the_middle_of_a_vector) {
 }
 
 /* One kernel on its own, as stages of a kernel run it. */
-static void run_body(k_body body, k_call call, int64_t tiles) {
-  const k_launch launch = {.call = call, .phases = 1, .phase = {{.body = body, .tiles = tiles}}};
+static void run_kernel(k_kernel kernel, k_call call, int64_t tiles) {
+  const k_launch launch = {.call = call, .phases = 1, .phase = {{.kernel = kernel, .tiles = tiles}}};
   block_run(&launch, &call);
 }
 
@@ -103,7 +103,7 @@ Test(kernels_block, a_bias_is_added_to_each_channel) {
     const k_view *v = &call.x;
     for (int64_t c = 0; c < channels; c++) bias[c] = 0.1F + (float)c;
     for (int64_t e = 0; e < plim_shape_elements(&shape); e++) y[e] = (float)e / 7;
-    run_body(K_BODY_bias_add, call, k_launch_positions(&call, K_BODY_bias_add));
+    run_kernel(K_KERNEL_bias_add, call, k_launch_positions(&call, K_KERNEL_bias_add));
     for (int64_t e = 0; e < plim_shape_elements(&shape); e++) {
       const int64_t channel = e / (v->block * v->spatial) % v->groups * v->block + e % v->block;
       const float expected = (float)e / 7 + bias[channel];
@@ -131,7 +131,7 @@ Test(kernels_block, columns_are_taken_from_images_and_added_up_into_them_whateve
     cr_assert(k_view_make(&shape, &call.x) && k_view_make(&shape, &call.y));
     for (int64_t e = 0; e < elements; e++) image[e] = (float)(e % 101 + 1);
     for (int64_t e = 0; e < elements; e++) expected[e] = 0;
-    run_body(K_BODY_im2col, call, 2 * ROWS);
+    run_kernel(K_KERNEL_im2col, call, 2 * ROWS);
     for (int64_t e = 0; e < 9 * elements; e++) {
       float value;
       const int64_t at = column_at(image, channels, e, &value);
@@ -140,7 +140,7 @@ Test(kernels_block, columns_are_taken_from_images_and_added_up_into_them_whateve
     }
     call.in[0] = columns;
     call.out[0] = sums;
-    run_body(K_BODY_col2im, call, 2 * ROWS);
+    run_kernel(K_KERNEL_col2im, call, 2 * ROWS);
     for (int64_t e = 0; e < elements; e++)
       cr_assert_eq(sums[e], expected[e], "%d channels: [%d]", (int)channels, (int)e);
   }
@@ -185,7 +185,7 @@ Test(kernels_block, weights_change_their_order_and_back_whatever_the_number_of_c
     const int64_t channels = widths[i], elements = FILTERS * TAPS * channels;
     k_call call = {.in = {weights}, .out = {turned}, .attrs = {.kernel = {3, 3}}, .x = {.channels = channels}};
     for (int64_t e = 0; e < elements; e++) weights[e] = (float)e;
-    run_body(K_BODY_oihw_to_ohwi, call, FILTERS);
+    run_kernel(K_KERNEL_oihw_to_ohwi, call, FILTERS);
     for (int64_t e = 0; e < elements; e++) {
       const int64_t filter = e / (TAPS * channels), tap = e / channels % TAPS, c = e % channels;
       cr_assert_eq(turned[e], weights[(filter * channels + c) * TAPS + tap], "%d channels: [%d]", (int)channels,
@@ -193,7 +193,7 @@ Test(kernels_block, weights_change_their_order_and_back_whatever_the_number_of_c
     }
     call.in[0] = turned;
     call.out[0] = back;
-    run_body(i % 2 ? K_BODY_ohwi_to_oihw_f32 : K_BODY_ohwi_to_oihw_widen, call, FILTERS);
+    run_kernel(i % 2 ? K_KERNEL_ohwi_to_oihw_f32 : K_KERNEL_ohwi_to_oihw_widen, call, FILTERS);
     for (int64_t e = 0; e < elements; e++)
       cr_assert_eq(back[e], weights[e], "%d channels: [%d]", (int)channels, (int)e);
   }

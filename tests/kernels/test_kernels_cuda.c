@@ -1,4 +1,4 @@
-/* The kernels that nvcc made of the bodies: that they link, start without a driver, and on a GPU agree with the CPU. */
+/* The kernels that nvcc made: that they link, start without a driver, and on a GPU agree with the CPU. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ Test(kernels_cuda, start_without_a_driver_and_report_an_error) {
   const plim_op_desc op = kernel_sample(PLIM_OP_RELU, PLIM_NHWC);
   k_launch launch;
   cr_assert(k_launch_make(&op, &launch));
-  cr_assert(k_cuda_launch(launch.phase[0].body, &launch.call, launch.phase[0].tiles, NULL) != 0);
+  cr_assert(k_cuda_launch(launch.phase[0].kernel, &launch.call, launch.phase[0].tiles, NULL) != 0);
 }
 
 static void *to_gpu(const void *host, int64_t bytes) {
@@ -56,7 +56,7 @@ static void run_on_gpu(const plim_op_desc *op, kernel_operands *operands) {
   call->now = to_gpu(now, sizeof now);
   call->op = KERNEL_RUN_OP;
   for (int i = 0; i < launch.phases; i++) {
-    cr_assert_eq(k_cuda_launch(launch.phase[i].body, call, launch.phase[i].tiles, NULL), 0);
+    cr_assert_eq(k_cuda_launch(launch.phase[i].kernel, call, launch.phase[i].tiles, NULL), 0);
   }
   cr_assert_eq(cudaDeviceSynchronize(), cudaSuccess, "%s failed", plim_op_kind_name(op->kind));
   for (int i = 0; i < op->n_out; i++) from_gpu(operands->out[i], call->out[i], plim_shape_bytes(&op->out[i]));

@@ -18,9 +18,9 @@ enum { TYPES = 2, ARCHITECTURES = 3 };
 static const struct {
   const char *name;
   int blocks;
-} bodies[] = {
+} kernels[] = {
 #define K_X(name, blocks, per_tile) {#name, blocks},
-    K_BODIES(K_X)
+    K_KERNELS(K_X)
 #undef K_X
 };
 
@@ -70,57 +70,57 @@ static int wide_accesses(const char *at, const char *kind, const char *words) {
 /* Kernels that walk memory: how many bytes they read and write at an access, in each storage type; 0: as it comes. The
  * others serve a few numbers a channel or row (docs/kernels.md has why for each). */
 static const struct {
-  k_body body;
+  k_kernel kernel;
   int reads, writes;
 } walks[] = {
-    {K_BODY_image, 8, 16},
-    {K_BODY_softmax_row, 16, 16},
-    {K_BODY_softmax_bwd, 16, 16},
-    {K_BODY_max_pool, 0, 8},
-    {K_BODY_max_pool_bwd, 8, 0},
-    {K_BODY_oihw_to_ohwi, 0, 16},
-    {K_BODY_ohwi_to_oihw_f32, 0, 16},
-    {K_BODY_ohwi_to_oihw_widen, 0, 16},
-    {K_BODY_conv_pack, 0, 16},
-    {K_BODY_conv, 16, 16},
-    {K_BODY_conv_bwd_data, 16, 16},
-    {K_BODY_conv_bwd_weights, 16, 0},
-    {K_BODY_cast, 16, 16},
-    {K_BODY_relu, 16, 16},
-    {K_BODY_relu_bwd, 16, 16},
-    {K_BODY_add, 16, 16},
-    {K_BODY_sgd, 16, 16},
-    {K_BODY_adam, 16, 16},
-    {K_BODY_adamw, 16, 16},
-    {K_BODY_gelu, 16, 16},
-    {K_BODY_gelu_bwd, 16, 16},
-    {K_BODY_silu, 16, 16},
-    {K_BODY_silu_bwd, 16, 16},
-    {K_BODY_layer_norm, 16, 16},
-    {K_BODY_layer_norm_bwd, 16, 16},
-    {K_BODY_dropout, 16, 16},
-    {K_BODY_dropout_bwd, 16, 16},
-    {K_BODY_bn_stats_partial, 16, 0},
-    {K_BODY_bn_apply, 16, 16},
-    {K_BODY_bn_bwd_partial, 16, 0},
-    {K_BODY_bn_bwd_apply, 16, 16},
-    {K_BODY_bias_bwd_partial, 16, 0},
-    {K_BODY_global_avg_pool, 16, 0},
-    {K_BODY_global_avg_pool_bwd, 0, 16},
-    {K_BODY_max_pool, 16, 16},
-    {K_BODY_max_pool_bwd, 16, 16},
-    {K_BODY_avg_pool, 16, 16},
-    {K_BODY_avg_pool_bwd, 16, 16},
-    {K_BODY_im2col, 16, 16},
-    {K_BODY_col2im, 16, 16},
-    {K_BODY_bias_rows, 0, 16},
-    {K_BODY_bias_add, 16, 16},
-    {K_BODY_row_softmax, 16, 16},
-    {K_BODY_row_softmax_bwd, 16, 16},
-    {K_BODY_concat, 16, 16},
-    {K_BODY_split, 16, 16},
-    {K_BODY_depthwise, 16, 16},
-    {K_BODY_depthwise_bwd_weights, 16, 0},
+    {K_KERNEL_image, 8, 16},
+    {K_KERNEL_softmax_row, 16, 16},
+    {K_KERNEL_softmax_bwd, 16, 16},
+    {K_KERNEL_max_pool, 0, 8},
+    {K_KERNEL_max_pool_bwd, 8, 0},
+    {K_KERNEL_oihw_to_ohwi, 0, 16},
+    {K_KERNEL_ohwi_to_oihw_f32, 0, 16},
+    {K_KERNEL_ohwi_to_oihw_widen, 0, 16},
+    {K_KERNEL_conv_pack, 0, 16},
+    {K_KERNEL_conv, 16, 16},
+    {K_KERNEL_conv_bwd_data, 16, 16},
+    {K_KERNEL_conv_bwd_weights, 16, 0},
+    {K_KERNEL_cast, 16, 16},
+    {K_KERNEL_relu, 16, 16},
+    {K_KERNEL_relu_bwd, 16, 16},
+    {K_KERNEL_add, 16, 16},
+    {K_KERNEL_sgd, 16, 16},
+    {K_KERNEL_adam, 16, 16},
+    {K_KERNEL_adamw, 16, 16},
+    {K_KERNEL_gelu, 16, 16},
+    {K_KERNEL_gelu_bwd, 16, 16},
+    {K_KERNEL_silu, 16, 16},
+    {K_KERNEL_silu_bwd, 16, 16},
+    {K_KERNEL_layer_norm, 16, 16},
+    {K_KERNEL_layer_norm_bwd, 16, 16},
+    {K_KERNEL_dropout, 16, 16},
+    {K_KERNEL_dropout_bwd, 16, 16},
+    {K_KERNEL_bn_stats_partial, 16, 0},
+    {K_KERNEL_bn_apply, 16, 16},
+    {K_KERNEL_bn_bwd_partial, 16, 0},
+    {K_KERNEL_bn_bwd_apply, 16, 16},
+    {K_KERNEL_bias_bwd_partial, 16, 0},
+    {K_KERNEL_global_avg_pool, 16, 0},
+    {K_KERNEL_global_avg_pool_bwd, 0, 16},
+    {K_KERNEL_max_pool, 16, 16},
+    {K_KERNEL_max_pool_bwd, 16, 16},
+    {K_KERNEL_avg_pool, 16, 16},
+    {K_KERNEL_avg_pool_bwd, 16, 16},
+    {K_KERNEL_im2col, 16, 16},
+    {K_KERNEL_col2im, 16, 16},
+    {K_KERNEL_bias_rows, 0, 16},
+    {K_KERNEL_bias_add, 16, 16},
+    {K_KERNEL_row_softmax, 16, 16},
+    {K_KERNEL_row_softmax_bwd, 16, 16},
+    {K_KERNEL_concat, 16, 16},
+    {K_KERNEL_split, 16, 16},
+    {K_KERNEL_depthwise, 16, 16},
+    {K_KERNEL_depthwise_bwd_weights, 16, 0},
 };
 
 static void expect_wide(const char *at, const char *kind, int bytes, const char *type, const char *name) {
@@ -129,11 +129,11 @@ static void expect_wide(const char *at, const char *kind, int bytes, const char 
                kind, name, bytes);
 }
 
-Test(kernels_ptx, bodies_that_walk_memory_read_and_write_as_much_at_an_access_as_a_vector_has) {
+Test(kernels_ptx, kernels_that_walk_memory_read_and_write_as_much_at_an_access_as_a_vector_has) {
   for (int t = 0; t < TYPES; t++) {
     char *text = read_report(types[t], "ptx");
     for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
-      const char *name = bodies[walks[i].body].name, *at = find_kernel(text, ".entry ", name);
+      const char *name = kernels[walks[i].kernel].name, *at = find_kernel(text, ".entry ", name);
       cr_assert_not_null(at, "%s: no %s", types[t], name);
       expect_wide(at, "ld.global", walks[i].reads, types[t], name);
       expect_wide(at, "st.global", walks[i].writes, types[t], name);
@@ -178,15 +178,15 @@ static void expect_registers(const char *text, const char *report, int architect
   expect_shared(at, report, architecture, name, blocks);
 }
 
-Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_spills_none) {
+Test(kernels_ptx, every_kernel_keeps_to_its_registers_on_every_architecture_and_spills_none) {
   for (int i = 0; i < TYPES * ARCHITECTURES; i++) {
     char ending[16], report[48];
     const char *type = types[i / ARCHITECTURES], *architecture = architectures[i % ARCHITECTURES];
     (void)snprintf(ending, sizeof ending, "%s.txt", architecture);
     (void)snprintf(report, sizeof report, "%s on %s", type, architecture);
     char *text = read_report(type, ending);
-    for (int b = 0; b < K_BODY_COUNT; b++) {
-      expect_registers(text, report, i % ARCHITECTURES, bodies[b].name, bodies[b].blocks);
+    for (int b = 0; b < K_KERNEL_COUNT; b++) {
+      expect_registers(text, report, i % ARCHITECTURES, kernels[b].name, kernels[b].blocks);
     }
     free(text);
   }
@@ -204,10 +204,10 @@ static int may_have_fewer_blocks(const char *name) {
 
 /* Latencies hide after other thread blocks: only what stands in for libraries, and what keeps a channel's numbers, may
  * leave room for fewer. */
-Test(kernels_ptx, bodies_leave_room_for_four_blocks_where_they_keep_nothing) {
-  for (int b = 0; b < K_BODY_COUNT; b++) {
-    const char *name = bodies[b].name;
+Test(kernels_ptx, kernels_leave_room_for_four_blocks_where_they_keep_nothing) {
+  for (int b = 0; b < K_KERNEL_COUNT; b++) {
+    const char *name = kernels[b].name;
     if (may_have_frame(name) || may_have_fewer_blocks(name)) continue;
-    cr_expect_geq(bodies[b].blocks, 4, "%s", name);
+    cr_expect_geq(kernels[b].blocks, 4, "%s", name);
   }
 }

@@ -231,9 +231,9 @@ static int fill(void *to, int byte, int64_t bytes, void *stream) {
   return fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_FILL, .to = to, .byte = byte, .bytes = bytes}, stream);
 }
 
-static int launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
-  if (fake_gpu.options.refuse_body) return fake_cuda_told(FAKE_CUDA_RESOURCES);
-  return fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_LAUNCH, .body = body, .call = *call, .tiles = tiles},
+static int launch(k_kernel kernel, const k_call *call, int64_t tiles, void *stream) {
+  if (fake_gpu.options.refuse_kernel) return fake_cuda_told(FAKE_CUDA_RESOURCES);
+  return fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_LAUNCH, .kernel = kernel, .call = *call, .tiles = tiles},
                        stream);
 }
 

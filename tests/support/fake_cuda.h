@@ -1,6 +1,6 @@
 /* A GPU for the host side's tests, stricter than hardware. Device memory has addresses of its own, which the host
  * cannot touch and which are refused where host memory is meant, and the other way round. What is queued runs when it
- * is waited for. Kernels are the bodies compiled for the CPU; the first launch of one loads it, which a capture
+ * is waited for. Kernels are those compiled for the CPU; the first launch of one loads it, which a capture
  * forbids, as it does allocations and waits. A captured graph is a list; streams that wait for its events become a part
  * of it, and must be joined at its end. An illegal address is an error that stays. Calls are counted; any of them can
  * be made to fail. */
@@ -46,24 +46,24 @@ typedef struct fake_cuda_options {
   /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture
    * (they allocate); compute wrong numbers; touch an illegal address. */
   int64_t refuse_plan, refuse_run, refuse_capture, wrong_engine, illegal_engine;
-  int refuse_body, refuse_blas; /* 1: kernels of ours, or products, are refused when they are queued */
-  int no_config_workspace;      /* 1: a configuration of an engine does not tell its workspace, only a plan does */
-  int64_t plan_us;              /* what finalizing a plan takes by the host's clock */
-  int64_t energy_mj;            /* drawn from one question to the next; 0: no one can tell */
-  int hollow;                   /* 1: kernels compute nothing and take their time: for large models */
-  int64_t fail_at;              /* the n-th call from the next on fails as a lost device would; 0: none */
-  int fail_stays;               /* 1: and so does every call after it */
-  int64_t fail_alloc_at;        /* the n-th allocation, device or pinned, finds no memory; 0: none */
+  int refuse_kernel, refuse_blas; /* 1: kernels of ours, or products, are refused when they are queued */
+  int no_config_workspace;        /* 1: a configuration of an engine does not tell its workspace, only a plan does */
+  int64_t plan_us;                /* what finalizing a plan takes by the host's clock */
+  int64_t energy_mj;              /* drawn from one question to the next; 0: no one can tell */
+  int hollow;                     /* 1: kernels compute nothing and take their time: for large models */
+  int64_t fail_at;                /* the n-th call from the next on fails as a lost device would; 0: none */
+  int fail_stays;                 /* 1: and so does every call after it */
+  int64_t fail_alloc_at;          /* the n-th allocation, device or pinned, finds no memory; 0: none */
 } fake_cuda_options;
 
 typedef struct fake_cuda_counts {
   int64_t calls, allocs, kernels_queued, kernels_run, captures, launches /* of captured graphs */;
-  int64_t failed_leaving;        /* calls that failed and that only give something back */
-  int64_t open_handles;          /* streams, events, graphs and allocations not given back */
-  int64_t foreign;               /* calls with a stream or an event of another device than the thread uses */
-  int64_t events_recorded;       /* different ones */
-  int64_t waits;                 /* of the host: for a stream, or for a copy of memory that is not pinned */
-  int64_t runs_of[K_BODY_COUNT]; /* of each of our kernels, over one tile and more */
+  int64_t failed_leaving;          /* calls that failed and that only give something back */
+  int64_t open_handles;            /* streams, events, graphs and allocations not given back */
+  int64_t foreign;                 /* calls with a stream or an event of another device than the thread uses */
+  int64_t events_recorded;         /* different ones */
+  int64_t waits;                   /* of the host: for a stream, or for a copy of memory that is not pinned */
+  int64_t runs_of[K_KERNEL_COUNT]; /* of each of our kernels, over one tile and more */
 } fake_cuda_counts;
 
 /* One GPU of capability 9.0 and 1 GiB; nothing fails. */

@@ -40,7 +40,7 @@ typedef struct fake_cuda_work {
   const void *from;
   int byte;
   int64_t bytes, tiles;
-  k_body body;
+  k_kernel kernel;
   k_call call;
   plim_cuda_product product;
   const void *a, *b;
@@ -61,7 +61,7 @@ typedef struct fake_cuda_state {
   fake_cuda_counts counts;
   int64_t used_bytes[FAKE_CUDA_DEVICES], beside_bytes[FAKE_CUDA_DEVICES]; /* by allocations; by what lies beside them */
   int sticky[FAKE_CUDA_DEVICES]; /* the error that every call of the device returns from now on */
-  char loaded[FAKE_CUDA_DEVICES][K_BODY_COUNT][K_TYPE_COUNT], any_loaded[FAKE_CUDA_DEVICES];
+  char loaded[FAKE_CUDA_DEVICES][K_KERNEL_COUNT][K_TYPE_COUNT], any_loaded[FAKE_CUDA_DEVICES];
   int products; /* that were queued */
   plim_cuda_product product[FAKE_CUDA_PRODUCTS];
   fake_cuda_list waiting;

@@ -6,10 +6,10 @@
 #include "tests/support/fake_cuda_internal.h"
 #include "tests/support/kernel_reference.h"
 
-#define PLIM_X(id, name) {&plim_bodies_##id, &plim_bodies_##id##_bf16},
-#define PLIM_EXTERN(id, name) extern const k_bodies plim_bodies_##id, plim_bodies_##id##_bf16;
+#define PLIM_X(id, name) {&plim_kernels_##id, &plim_kernels_##id##_bf16},
+#define PLIM_EXTERN(id, name) extern const k_kernels plim_kernels_##id, plim_kernels_##id##_bf16;
 PLIM_ISAS(PLIM_EXTERN)
-static const k_bodies *const all_bodies[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
+static const k_kernels *const all_kernels[][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_EXTERN
 #undef PLIM_X
 
@@ -61,7 +61,7 @@ static void multiply_one(const plim_cuda_product *p, const void *a, const void *
         ((float *)to)[at] = result;
       } else {
         const k_call cast = {.in = {&result}, .out = {(uint16_t *)to + at}, .elements = 1};
-        all_bodies[0][K_TYPE_BF16]->tile[K_BODY_cast](&cast, 0);
+        all_kernels[0][K_TYPE_BF16]->tile[K_KERNEL_cast](&cast, 0);
       }
     }
   }
@@ -92,7 +92,7 @@ static void launch_now(const fake_cuda_work *w) {
   if (call.workspace) well &= (call.workspace = fake_cuda_stored(call.workspace, 1)) != NULL;
   if (call.now) well &= (call.now = fake_cuda_stored(call.now, 2 * sizeof *call.now)) != NULL;
   for (int64_t tile = 0; well && !fake_gpu.options.hollow && tile < w->tiles; tile++) {
-    all_bodies[0][call.type]->tile[w->body](&call, tile);
+    all_kernels[0][call.type]->tile[w->kernel](&call, tile);
   }
 }
 
@@ -125,7 +125,7 @@ static void perform(const fake_cuda_work *w) {
   if (w->kind == FAKE_CUDA_TIMING_EVENT) ((fake_cuda_handle *)w->to)->passed_ns = noisy_clock();
   if (w->kind == FAKE_CUDA_MARK) ((fake_cuda_handle *)w->to)->passed_ns = fake_gpu.clock_ns;
   if (w->kind == FAKE_CUDA_LAUNCH || w->kind == FAKE_CUDA_CALL) fake_gpu.counts.kernels_run++;
-  if (w->kind == FAKE_CUDA_LAUNCH && w->tiles > 0) fake_gpu.counts.runs_of[w->body]++;
+  if (w->kind == FAKE_CUDA_LAUNCH && w->tiles > 0) fake_gpu.counts.runs_of[w->kernel]++;
   if (w->kind == FAKE_CUDA_MULTIPLY || w->kind == FAKE_CUDA_CALL) fake_gpu.clock_ns += FAKE_CUDA_TILE_NS;
   if (w->kind == FAKE_CUDA_LAUNCH) launch_now(w);
 }
@@ -186,7 +186,7 @@ void fake_cuda_run_waiting(void) {
 /* Modules are loaded by the first launch of a kernel, which allocates: not in a capture. */
 static int load(const fake_cuda_work *w) {
   char *loaded = NULL;
-  if (w->kind == FAKE_CUDA_LAUNCH) loaded = &fake_gpu.loaded[fake_gpu_thread.device][w->body][w->call.type];
+  if (w->kind == FAKE_CUDA_LAUNCH) loaded = &fake_gpu.loaded[fake_gpu_thread.device][w->kernel][w->call.type];
   if (w->kind == FAKE_CUDA_MULTIPLY) {
     for (int i = 0; i < fake_gpu.products; i++) {
       const plim_cuda_product *p = &fake_gpu.product[i], *q = &w->product;

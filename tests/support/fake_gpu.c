@@ -48,7 +48,7 @@ static const fake_gpu_option table[] = {
     WIDE(refuse_capture),
     WIDE(wrong_engine),
     WIDE(illegal_engine),
-    NARROW(refuse_body),
+    NARROW(refuse_kernel),
     NARROW(refuse_blas),
     NARROW(no_config_workspace),
     NARROW(fail_stays),

@@ -36,11 +36,11 @@ static void *run_lane(void *opaque) {
 }
 
 static void run_phase(const k_phase *phase, const k_call *call) {
-  const k_bodies *bodies = call->type == K_TYPE_BF16 ? &block_bodies_bf16 : &block_bodies_float;
+  const k_kernels *kernels = call->type == K_TYPE_BF16 ? &block_kernels_bf16 : &block_kernels_float;
   pthread_t thread[BLOCK_LANES];
   lane lanes[BLOCK_LANES];
   for (int i = 0; i < BLOCK_LANES; i++) {
-    lanes[i] = (lane){i, bodies->tile[phase->body], call, phase->tiles};
+    lanes[i] = (lane){i, kernels->tile[phase->kernel], call, phase->tiles};
     cr_assert_eq(pthread_create(&thread[i], NULL, run_lane, &lanes[i]), 0);
   }
   for (int i = 0; i < BLOCK_LANES; i++) cr_assert_eq(pthread_join(thread[i], NULL), 0);

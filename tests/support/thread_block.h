@@ -8,7 +8,7 @@
 
 enum { BLOCK_LANES = 32 };
 
-extern const k_bodies block_bodies_float, block_bodies_bf16;
+extern const k_kernels block_kernels_float, block_kernels_bf16;
 
 /* Run every phase of the launch on operands that are bound to its call. */
 void block_run(const k_launch *launch, const k_call *call);

@@ -47,7 +47,7 @@ TestSuite(fake_cuda, .init = setup, .fini = free_kept);
 /* A kernel that adds `a` to itself into memory + BYTES / 2. */
 static int add(void *a) {
   const k_call call = {.in = {a, a}, .out = {memory + BYTES / 2}, .n_in = 2, .n_out = 1, .elements = SIDE};
-  return gpu->launch(K_BODY_add, &call, 1, stream);
+  return gpu->launch(K_KERNEL_add, &call, 1, stream);
 }
 
 #ifndef PLIM_SANITIZED /* a sanitizer would report the signal instead */

@@ -129,9 +129,9 @@ static struct {
 } refusing;
 enum { OUT_OF_RESOURCES = 701 /* which is no error that stays */ };
 
-static int refuse_launch(k_body body, const k_call *call, int64_t tiles, void *stream) {
+static int refuse_launch(k_kernel kernel, const k_call *call, int64_t tiles, void *stream) {
   if (refusing.launch_at > 0 && --refusing.launch_at == 0) return OUT_OF_RESOURCES;
-  return refusing.real->launch(body, call, tiles, stream);
+  return refusing.real->launch(kernel, call, tiles, stream);
 }
 
 static int refuse_replay(void *captured, void *stream) {

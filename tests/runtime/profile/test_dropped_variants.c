@@ -155,8 +155,8 @@ Test(dropped, a_kernel_of_ours_that_is_far_slower_than_a_library_s_is_run_once) 
   cr_assert_str_eq(ours->name, "single-source");
   cr_assert_gt(ours->time_ns, 20 * profile->variant[0].time_ns, "%lld ns, %lld", (long long)ours->time_ns,
                (long long)profile->variant[0].time_ns);
-  cr_assert_eq(fake_cuda_count().runs_of[K_BODY_conv], 1, "%lld runs",
-               (long long)fake_cuda_count().runs_of[K_BODY_conv]);
+  cr_assert_eq(fake_cuda_count().runs_of[K_KERNEL_conv], 1, "%lld runs",
+               (long long)fake_cuda_count().runs_of[K_KERNEL_conv]);
   plim_profile_free(profile);
   plim_graph_free(graph);
   gpu_rig_close(&r);
@@ -223,7 +223,7 @@ Test(dropped, an_op_without_a_variant_left_is_the_run_s_end) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_profile *profile = NULL;
   gpu_rig r;
-  options.refuse_body = 1;
+  options.refuse_kernel = 1;
   cr_assert_eq(measure(&r, &options, "", &profile), PLIM_EDEVICE);
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "has no variant left"), "%s", plim_context_error(r.ctx));
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "(CUDA error 701)"), "%s", plim_context_error(r.ctx));
