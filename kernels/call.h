@@ -20,58 +20,68 @@ enum {
   K_MATMUL_COLUMNS = 64
 };
 
-/* Every kernel: X(name, thread blocks, tile). NAME_tile(call, tile) in kernels/single_source computes one tile.
- * K_KERNEL_NAME is the kernel's number. So X(add, 4, 4096) means add_tile, K_KERNEL_add, 4 thread blocks, and 4,096
- * elements a tile. The operands stand above each NAME_tile, with types and shapes; kernels/single_source/all.inc has the
- * notation.
+/* Every kernel, by the file of kernels/single_source that has it: X(name, thread blocks, tile). NAME_tile(call, tile)
+ * computes one tile, and K_KERNEL_NAME is the kernel's number. So X(add, 4, 4096) means add_tile, K_KERNEL_add, 4
+ * thread blocks, and 4,096 elements a tile. The operands stand above each NAME_tile; all.inc has the notation.
  *   thread blocks  of the kernel that a multiprocessor of a GPU is to hold at once. The compiler keeps to the registers
  *                  that this leaves. More of them hide more latency. Registers that are spilled end the build
- *   tile           how much a tile takes, in what the comment above the line counts. Two operands of 4,096 elements fit
- *                  in a first-level cache. Bits depend on the tile only where partial results are summed */
+ *   tile           how much a tile takes, of what the second column says. Two operands of 4,096 elements fit in a
+ *                  first-level cache. Bits depend on the tile only where partial results are summed
+ * The second column: positions are so many elements, in whole positions of an image; a row is one of a matrix, or of an
+ * image in one group of channels; a group is one image in one group of channels; all: there is one tile. */
 /* clang-format off */
 /* The kernels that are ops of one launch, over elements in memory order. Such a kernel has the name of its kind, and
- * its line here is all of its registration. An element takes as long as one of an addition; below, as two. */
+ * its entry here is all of its registration. An element takes as long as one of an addition; below, as two. */
 #define K_ELEMENTWISE(X) \
-  X(cast, 4, 4096) X(relu, 4, 4096) X(relu_bwd, 4, 4096) X(add, 4, 4096) X(sgd, 4, 4096) \
-  X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(accumulate, 4, 4096)
+  /* dropout            elements  */ X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) \
+  /* elementwise        elements  */ X(relu, 4, 4096) X(relu_bwd, 4, 4096) X(add, 4, 4096) X(cast, 4, 4096) \
+                                     X(accumulate, 4, 4096) \
+  /* updates            elements  */ X(sgd, 4, 4096)
 #define K_ELEMENTWISE_SLOW(X) \
-  X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
-  X(adam, 3, 4096) X(adamw, 3, 4096)
+  /* activation         elements  */ X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
+  /* updates            elements  */ X(adam, 3, 4096) X(adamw, 3, 4096)
 #define K_KERNELS(X) \
   K_ELEMENTWISE(X) K_ELEMENTWISE_SLOW(X) \
-  /* elements */ \
-  X(bias_rows, 4, 4096) X(squares, 4, 4096) X(concat, 4, 4096) X(split, 4, 4096) \
-  /* elements, in whole positions */ \
-  X(bn_apply, 2, 4096) X(bn_bwd_apply, 2, 4096) X(bias_add, 4, 4096) \
-  X(bn_stats_partial, 3, 4096) X(bn_bwd_partial, 3, 4096) X(bias_bwd_partial, 4, 4096) \
-  /* channels */ \
-  X(bn_stats_combine, 4, 16) X(bn_bwd_combine, 4, 16) X(bias_bwd_combine, 4, 16) \
-  X(conv_pack, 2, 16) X(conv, 1, 16) X(conv_bwd_data, 1, 16) X(conv_bwd_weights, 1, 8) \
-  X(layer_norm_combine, 4, 16) X(rms_norm_combine, 4, 16) X(depthwise_combine, 4, 16) \
-  /* rows of a matrix, or of an image in one group of channels */ \
-  X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) X(im2col, 4, 1) X(col2im, 4, 1) \
-  X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
-  X(layer_norm, 4, 8) X(rms_norm, 4, 8) X(layer_norm_bwd, 2, 64) X(rms_norm_bwd, 2, 64) \
-  X(row_softmax, 4, 8) X(row_softmax_bwd, 4, 8) \
-  X(attention_softmax, 4, 8) X(attention_weights, 4, 8) X(attention_delta, 4, 256) X(attention_scores_bwd, 4, 8) \
-  X(xent_rows, 4, 4) X(xent_rows_bwd, 4, 4) \
-  X(embedding, 4, 8) X(embedding_bwd, 4, 16) X(position_bwd, 4, 1) \
-  X(linear_xent, 2, 16) X(linear_xent_bwd, 2, 16) X(linear_xent_bwd_words, 2, 64) \
-  /* queries of a head; heads of a sequence */ \
-  X(attention, 2, 16) X(attention_bwd, 2, 1) \
-  /* blocks of products */ \
-  X(matmul, 2, 1) \
-  /* positions of an image */ \
-  X(image, 4, 1024) \
-  /* depthwise: taps; rows of an image in one group of channels; pieces of planes; images; channels */ \
-  X(depthwise_pack, 4, 1) X(depthwise, 2, 1) X(depthwise_plane, 1, 1) \
-  X(depthwise_bwd_weights, 2, 1) X(depthwise_bwd_weights_plane, 1, 1) \
-  /* images, in one group of channels; filters */ \
-  X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
-  X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
-  /* calls: all there is */ \
-  X(bn_apply_coefficients, 4, 1) X(bn_bwd_coefficients, 4, 1) X(bn_running, 4, 1) \
-  X(softmax_mean, 4, 1) X(softmax_count, 4, 1) X(squares_combine, 4, 1) X(mean_loss, 4, 1)
+  /* attention          queries   */ X(attention, 2, 16) \
+  /*                    heads     */ X(attention_bwd, 2, 1) \
+  /* attention_rows     rows      */ X(attention_softmax, 4, 8) X(attention_weights, 4, 8) X(attention_delta, 4, 256) \
+                                     X(attention_scores_bwd, 4, 8) \
+  /* bn                 positions */ X(bn_stats_partial, 3, 4096) X(bn_apply, 2, 4096) \
+  /*                    channels  */ X(bn_stats_combine, 4, 16) \
+  /*                    all       */ X(bn_apply_coefficients, 4, 1) X(bn_running, 4, 1) \
+  /* bn_bwd             positions */ X(bn_bwd_partial, 3, 4096) X(bn_bwd_apply, 2, 4096) \
+  /*                    channels  */ X(bn_bwd_combine, 4, 16) \
+  /*                    all       */ X(bn_bwd_coefficients, 4, 1) \
+  /* channel            positions */ X(bias_add, 4, 4096) X(bias_bwd_partial, 4, 4096) \
+  /*                    channels  */ X(bias_bwd_combine, 4, 16) \
+  /*                    groups    */ X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
+  /* concat             elements  */ X(concat, 4, 4096) X(split, 4, 4096) \
+  /* conv               channels  */ X(conv_pack, 2, 16) X(conv, 1, 16) X(conv_bwd_data, 1, 16) \
+                                     X(conv_bwd_weights, 1, 8) \
+  /* depthwise          taps      */ X(depthwise_pack, 4, 1) \
+  /*                    rows      */ X(depthwise, 2, 1) \
+  /* depthwise_weights  images    */ X(depthwise_bwd_weights, 2, 1) \
+  /*                    channels  */ X(depthwise_combine, 4, 16) \
+  /* depthwise_planes   pieces    */ X(depthwise_plane, 1, 1) \
+  /*                    channels  */ X(depthwise_bwd_weights_plane, 1, 1) \
+  /* embedding          rows      */ X(embedding, 4, 8) X(embedding_bwd, 4, 16) X(position_bwd, 4, 1) \
+  /* gemm               rows      */ X(im2col, 4, 1) X(col2im, 4, 1) \
+  /*                    elements  */ X(bias_rows, 4, 4096) \
+  /*                    filters   */ X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
+  /* image              pixels    */ X(image, 4, 1024) \
+  /* linear_xent        rows      */ X(linear_xent, 2, 16) X(linear_xent_bwd, 2, 16) \
+  /*                    words     */ X(linear_xent_bwd_words, 2, 64) \
+  /* loss               rows      */ X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) \
+  /*                    all       */ X(softmax_mean, 4, 1) X(softmax_count, 4, 1) X(mean_loss, 4, 1) \
+  /* matmul             blocks    */ X(matmul, 2, 1) \
+  /* norm               rows      */ X(layer_norm, 4, 8) X(rms_norm, 4, 8) X(layer_norm_bwd, 2, 64) \
+                                     X(rms_norm_bwd, 2, 64) \
+  /*                    channels  */ X(layer_norm_combine, 4, 16) X(rms_norm_combine, 4, 16) \
+  /* pool               rows      */ X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
+  /* row_softmax        rows      */ X(row_softmax, 4, 8) X(row_softmax_bwd, 4, 8) \
+  /* updates            elements  */ X(squares, 4, 4096) \
+  /*                    all       */ X(squares_combine, 4, 1) \
+  /* xent_rows          rows      */ X(xent_rows, 4, 4) X(xent_rows_bwd, 4, 4)
 /* clang-format on */
 
 #define K_X(name, blocks, per_tile) K_KERNEL_##name,
