@@ -1,5 +1,5 @@
-/* One run of an op as the kernels see it: operands, geometry, and the list of kernels. Plain data, shared by the host
- * code that fills it, the CPU wrapper and the CUDA wrapper. */
+/* The list of kernels, and one run of an op as they see it: operands and geometry. Plain data, shared by the host code
+ * that fills it, the CPU wrapper and the CUDA wrapper. */
 #ifndef PLIM_KERNELS_CALL_H
 #define PLIM_KERNELS_CALL_H
 
@@ -139,8 +139,8 @@ typedef struct k_xent {
   int64_t first, all; /* where a library multiplies: the first row of those in in[0], and how many there are */
 } k_xent;
 
-/* Heads of attention; C = heads * depth. Where a library multiplies, the queries are those of `batches` heads or
- * sequences beside each other, a line, or of several lines. */
+/* Heads of attention; C = heads * depth. Where a library multiplies, a call has some of the queries: those of one or
+ * more lines. A line is `batches` heads of a sequence, or sequences of a head. */
 typedef struct k_heads {
   int64_t sequences, tokens, heads, depth; /* B, T, H, D */
   int64_t tiles;                           /* of a head */
@@ -156,40 +156,42 @@ typedef struct k_products {
   k_matrix a, b;
 } k_products;
 
-/* Rows of a whole whose parts lie beside each other: concat, split. */
+/* Rows of a whole that consist of its parts, side by side: concat, split. */
 typedef struct k_joint {
   int64_t whole;                       /* elements of a row */
   int64_t part_at[PLIM_OP_MAX_IN + 1]; /* of them, those before part i of the call's, and those before its end */
 } k_joint;
 
-/* The arguments of a kernel: one k_call for all kernels of a run, by value on a GPU. */
+/* The arguments of a kernel: one k_call for all kernels of a launch, by value on a GPU. Operands and attributes are the
+ * op's. Of the geometry a launch fills what its kernels read, which stands above each of them; the rest of it is 0. */
 typedef struct k_call {
   /* Operands in the order of the op's kind (kernels/op_rows.c). A kernel that is a part of one with a library has an
    * in[0], an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
   const void *in[PLIM_OP_MAX_IN]; /* [n_in] */
   void *out[PLIM_OP_MAX_OUT];     /* [n_out] */
   void *upd[PLIM_OP_MAX_UPD];     /* [n_upd] */
-  float *workspace;               /* shape and meaning: above each kernel that reads or writes it */
+  int32_t n_in, n_out, n_upd;
+  k_type type;      /* K_T */
+  float *workspace; /* shape and meaning: above each kernel that reads or writes it */
   /* [2] seed and step, in memory: a launch that is captured once and replayed keeps its arguments */
   const uint64_t *now;
-  int32_t op;  /* number of the op in its graph: random ops draw by (seed, step, op) */
-  k_type type; /* K_T */
-  int32_t n_in, n_out, n_upd;
-  int32_t backward; /* convolution: from y to x */
+  int32_t op; /* number of the op in its graph: random ops draw by (seed, step, op) */
+  plim_attrs attrs;
+
+  /* ---- geometry ---- */
+  int32_t backward; /* convolutions: from y to x */
   int64_t elements; /* E: of the main operand, where order in memory is all */
   k_rows rows;      /* ops on rows of a matrix: norms, softmax, losses, embedding */
   k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y; sums of norms: channels alone */
-  k_view y;         /* of y and dy: windows, image */
-  union {           /* one of them, by concept; above each kernel stands which it reads */
-    k_cut cut;
-    k_pieces pieces;
-    k_tables tables;
-    k_xent xent;
-    k_heads heads;
-    k_products products;
-    k_joint joint;
-  };
-  plim_attrs attrs;
+  k_view y;         /* of y and dy: convolutions, windows, image */
+  k_cut cut;        /* what is summed or walked in pieces: batch norm, bias, gradients of norms, image, squares */
+  /* One concept each; a call has at most one of them. */
+  k_pieces pieces;     /* depthwise_planes.inc */
+  k_tables tables;     /* embedding.inc */
+  k_xent xent;         /* linear_xent.inc, xent_rows.inc */
+  k_heads heads;       /* attention.inc, attention_rows.inc */
+  k_products products; /* matmul.inc */
+  k_joint joint;       /* concat.inc */
 } k_call;
 
 #ifndef __cplusplus /* every GPU takes so much as arguments of a kernel */
