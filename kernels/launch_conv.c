@@ -1,34 +1,29 @@
 /* Launches of convolutions, with matrix products as their special case. */
+#include "kernels/conv_tiles.h"
 #include "kernels/launch.h"
 
 /* Multiply-adds of a convolution, as elements of an elementwise op: eight take as long as one. */
 static double conv_elements(const k_call *call) {
-  const double taps = (double)call->attrs.kernel[0] * call->attrs.kernel[1];
-  return taps * (double)call->x.channels * k_view_elements(&call->y) / 8;
+  return (double)k_taps(call) * (double)call->x.channels * k_view_elements(&call->y) / 8;
 }
 
 /* From x to y (backward: from y to x): the weights reordered into the workspace, then rows of the result. */
 static int conv_rows(k_launch *launch, int backward) {
   k_call *call = &launch->call;
-  const k_view *result = backward ? &call->x : &call->y, *source = backward ? &call->y : &call->x;
-  const k_kernel kernel = backward ? K_KERNEL_conv_bwd_data : K_KERNEL_conv;
-  const int64_t blocks = k_tiles(result->channels, kernel);
-  const int64_t packed = blocks * call->attrs.kernel[0] * call->attrs.kernel[1];
-  /* the weights' bytes fit in 63 bits; with the last block filled up they may not */
-  if (packed > INT64_MAX / (K_WIDTH * (int64_t)sizeof(float)) / source->channels) return 0;
   call->backward = backward;
-  launch->workspace_bytes = packed * source->channels * K_WIDTH * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, K_KERNEL_conv_pack, packed, (double)packed * (double)source->channels * K_WIDTH);
-  k_launch_add_phase(launch, kernel, result->n * result->height * blocks, conv_elements(call));
+  const int64_t tiles = k_conv_pack_tiles(call), sources = k_conv_source(call)->channels;
+  /* the weights' bytes fit in 63 bits; with the last block filled up they may not */
+  if (tiles > INT64_MAX / (K_WIDTH * (int64_t)sizeof(float)) / sources) return 0;
+  launch->workspace_bytes = tiles * sources * K_WIDTH * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, K_KERNEL_conv_pack, tiles, (double)tiles * (double)sources * K_WIDTH);
+  k_launch_add_phase(launch, backward ? K_KERNEL_conv_bwd_data : K_KERNEL_conv, k_conv_row_tiles(k_conv_result(call)),
+                     conv_elements(call));
   return 1;
 }
 
 static int conv_weights(k_launch *launch) {
   const k_call *call = &launch->call;
-  const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
-  const int64_t tiles =
-      taps * k_divide_up(call->y.channels, K_WIDTH) * k_tiles(call->x.channels, K_KERNEL_conv_bwd_weights);
-  k_launch_add_phase(launch, K_KERNEL_conv_bwd_weights, tiles, conv_elements(call));
+  k_launch_add_phase(launch, K_KERNEL_conv_bwd_weights, k_conv_weights_tiles(call), conv_elements(call));
   return 1;
 }
 

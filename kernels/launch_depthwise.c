@@ -1,5 +1,6 @@
 /* Launches of depthwise convolution. Planes are cut into pieces whose copies fit into K_PLANE elements; otherwise the
  * weights are reordered by tap first, and gradients of weights are summed over some images at a time. */
+#include "kernels/conv_tiles.h"
 #include "kernels/launch.h"
 
 enum { PARTIALS_MOST = 16, SIZE_MOST = 1 << 24 };
@@ -23,7 +24,7 @@ static int operands(const plim_shape *x, const plim_shape *y, const plim_shape *
 
 /* Multiply-adds, as elements of an elementwise op: four take as long as one. */
 static double work(const k_call *call) {
-  return (double)call->attrs.kernel[0] * call->attrs.kernel[1] * k_view_elements(&call->y) / 4;
+  return (double)k_taps(call) * k_view_elements(&call->y) / 4;
 }
 
 /* Elements of the copy along an axis under `count` positions of the result, or a few more. */
@@ -35,7 +36,7 @@ static int64_t copied(const k_call *call, int axis, int64_t count) {
 
 /* Choose the pieces of a plane; returns how many there are. */
 static int64_t pieces(k_call *call) {
-  const k_view *result = call->backward ? &call->x : &call->y;
+  const k_view *result = k_conv_result(call);
   const plim_attrs *a = &call->attrs;
   const int64_t rows = call->backward ? k_divide_up(result->height, a->stride[0]) : result->height;
   const int64_t columns = call->backward ? k_divide_up(result->width, a->stride[1]) : result->width;
@@ -54,9 +55,9 @@ static int64_t pieces(k_call *call) {
 
 static int add_rows(k_launch *launch, int backward) {
   k_call *call = &launch->call;
-  const k_view *result = backward ? &call->x : &call->y;
-  const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
   call->backward = backward;
+  const k_view *result = k_conv_result(call);
+  const int64_t taps = k_taps(call);
   if (call->x.block == 1) {
     const int64_t of_plane = pieces(call), planes = call->x.n * call->x.channels;
     k_pieces *piece = &call->pieces;
