@@ -34,8 +34,10 @@ static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int
   return 1;
 }
 
-static int make(const plim_op_desc *op, const char *variant, int threads, const k_kernels *const *of_type,
+/* user: the kernels of an instruction set, [K_TYPE_COUNT]. */
+static int make(const void *user, const plim_op_desc *op, const char *variant, int threads,
                 const plim_kernel_memory *memory, void **out) {
+  const k_kernels *const *of_type = user;
   state s = {.threads = threads};
   if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || threads < 1) return PLIM_KERNEL_UNSUPPORTED;
   const int result = plim_single_source_launches(op, memory, &s.launch, &s.n);
@@ -76,20 +78,12 @@ static int run(void *opaque, const plim_kernel_args *args) {
   return PLIM_KERNEL_OK;
 }
 
-/* The table's functions carry no instruction set: one `make` each. PLIM_ISAS names them. */
-#define PLIM_X(id, name)                                                                                           \
-  extern const k_kernels plim_kernels_##id, plim_kernels_##id##_bf16;                                              \
-  static int make_##id(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory, \
-                       void **out) {                                                                               \
-    static const k_kernels *const of_type[K_TYPE_COUNT] = {&plim_kernels_##id, &plim_kernels_##id##_bf16};         \
-    return make(op, variant, threads, of_type, memory, out);                                                       \
-  }
+#define PLIM_X(id, name) extern const k_kernels plim_kernels_##id, plim_kernels_##id##_bf16;
 PLIM_ISAS(PLIM_X)
 #undef PLIM_X
 
-#define PLIM_X(id, name) make_##id,
-static int (*const makers[])(const plim_op_desc *, const char *, int, const plim_kernel_memory *,
-                             void **) = {PLIM_ISAS(PLIM_X)};
+#define PLIM_X(id, name) {&plim_kernels_##id, &plim_kernels_##id##_bf16},
+static const k_kernels *const kernels[PLIM_ISA_COUNT][K_TYPE_COUNT] = {PLIM_ISAS(PLIM_X)};
 #undef PLIM_X
 
 int plim_single_source_add(plim_kernel_table *table, plim_isa isa) {
@@ -99,9 +93,10 @@ int plim_single_source_add(plim_kernel_table *table, plim_isa isa) {
         .kind = k_launch_kind(i),
         .family = PLIM_SINGLE_SOURCE,
         .list = list,
-        .make = makers[isa],
+        .make = make,
         .run = run,
         .free = release,
+        .user = kernels[isa],
     };
     int result = plim_kernel_table_add(table, &type);
     if (result != PLIM_KERNEL_OK) return result;

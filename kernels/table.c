@@ -128,7 +128,7 @@ static int make_kernel(const plim_kernel_table *table, const plim_kernel_type *t
   if (!kernel) return PLIM_KERNEL_NOMEM;
   kernel->type = *type;
   kernel->workspace_bytes = info->workspace_bytes;
-  return end_kernel(kernel, type->make(op, info->name, threads, &kernel->memory, &kernel->state), out);
+  return end_kernel(kernel, type->make(type->user, op, info->name, threads, &kernel->memory, &kernel->state), out);
 }
 
 static int make_in_parts(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,

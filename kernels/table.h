@@ -75,17 +75,19 @@ typedef struct plim_own_kernel {
 } plim_own_kernel;
 
 /* One family of variants for one op kind. `list` writes at most `capacity` rows and returns how many it has (0 when
- * it does not serve this desc). `make` prepares (op, variant) for a number of threads; what it allocates comes from
- * `memory`, to which `free` gives it back. `run` must not allocate in steady state, must not touch memory outside
+ * it does not serve this desc). `make` is handed the type's `user`, and prepares (op, variant) for a number of threads;
+ * what it allocates comes from `memory`, to which `free` gives it back. `run` must not allocate in steady state, must not touch memory outside
  * operands and workspace, and must give the same bits every time; declared in-place pairs may alias. */
 typedef struct plim_kernel_type {
   size_t struct_bytes; /* sizeof(plim_kernel_type) */
   plim_op_kind kind;
   const char *family; /* "onednn", "single-source", ... */
   int (*list)(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity);
-  int (*make)(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory, void **state);
+  int (*make)(const void *user, const plim_op_desc *op, const char *variant, int threads,
+              const plim_kernel_memory *memory, void **state);
   int (*run)(void *state, const plim_kernel_args *args);
   void (*free)(const plim_kernel_memory *memory, void *state);
+  const void *user; /* outlives the table; NULL is legal */
 } plim_kernel_type;
 
 typedef struct plim_kernel_table plim_kernel_table;

@@ -153,8 +153,9 @@ static dnnl_status_t fill_state(state *s, plim_onednn_walk *w, const needs *need
   return status;
 }
 
-static int onednn_make(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory,
-                       void **out) {
+static int onednn_make(const void *user, const plim_op_desc *op, const char *variant, int threads,
+                       const plim_kernel_memory *memory, void **out) {
+  (void)user;
   plim_onednn_walk w;
   needs needed;
   state *s = NULL;
@@ -209,7 +210,7 @@ static int onednn_run(void *opaque, const plim_kernel_args *args) {
 
 const plim_kernel_type *plim_onednn_types(int *count) {
 #define ROW(kind) \
-  { sizeof(plim_kernel_type), kind, "onednn", onednn_list, onednn_make, onednn_run, onednn_free }
+  { sizeof(plim_kernel_type), kind, "onednn", onednn_list, onednn_make, onednn_run, onednn_free, NULL }
   static const plim_kernel_type types[] = {
       ROW(PLIM_OP_CONV2D),
       ROW(PLIM_OP_CONV2D_BWD_DATA),

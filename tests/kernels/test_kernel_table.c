@@ -115,9 +115,9 @@ static int own_list(const plim_op_desc *op, int threads, plim_kernel_info *info,
   return 2;
 }
 
-static int own_make(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory,
-                    void **state) {
-  (void)op, (void)memory;
+static int own_make(const void *user, const plim_op_desc *op, const char *variant, int threads,
+                    const plim_kernel_memory *memory, void **state) {
+  (void)user, (void)op, (void)memory;
   if (threads > 1) return PLIM_KERNEL_NOMEM;
   *state = strcmp(variant, "own-big") == 0 ? &runs : NULL;
   return PLIM_KERNEL_OK;
@@ -136,7 +136,7 @@ static void own_free(const plim_kernel_memory *memory, void *state) {
 }
 
 static plim_kernel_type own_type(plim_op_kind kind) {
-  plim_kernel_type type = {sizeof type, kind, "own", own_list, own_make, own_run, own_free};
+  plim_kernel_type type = {sizeof type, kind, "own", own_list, own_make, own_run, own_free, NULL};
   return type;
 }
 

@@ -56,7 +56,7 @@ static void each_variant(int stride, with_variant *visit) {
     for (int v = 0; v < count; v++) {
       void *state = NULL;
       op_memory m;
-      cr_assert_eq(type->make(&desc, info[v].name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK, "%s",
+      cr_assert_eq(type->make(NULL, &desc, info[v].name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK, "%s",
                    product_case_text(&desc));
       op_memory_make(&m, &desc, info[v].workspace_bytes);
       op_memory_randomize(&m, 7 + (uint64_t)i);
@@ -121,7 +121,7 @@ static void expect_softmax(const plim_op_desc *desc, const plim_kernel_info *inf
   const plim_kernel_type *type = type_of(PLIM_OP_SOFTMAX);
   void *state = NULL;
   op_memory m;
-  cr_assert_eq(type->make(desc, info->name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK);
+  cr_assert_eq(type->make(NULL, desc, info->name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK);
   op_memory_make(&m, desc, info->workspace_bytes);
   op_memory_randomize(&m, 7);
   float *x = m.args.in[0];
@@ -175,7 +175,7 @@ Test(onednn, fewer_channels_than_a_vector_holds_leave_the_memory_after_the_works
   for (int v = 0; v < count; v++) {
     void *state = NULL;
     op_memory m;
-    cr_assert_eq(type->make(&desc, info[v].name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK);
+    cr_assert_eq(type->make(NULL, &desc, info[v].name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK);
     op_memory_make(&m, &desc, info[v].workspace_bytes);
     op_memory_randomize(&m, 7);
     compare(type, &info[v], state, &m);
@@ -190,7 +190,7 @@ static void repeat(const plim_kernel_type *type, const plim_kernel_info *info, v
     cr_assert_eq(run_on(type, state, m, i), first, "%s by %s, run %d", product_case_text(&m->desc), info->name, i);
   }
   void *another = NULL;
-  cr_assert_eq(type->make(&m->desc, info->name, threads, plim_kernel_malloc(), &another), PLIM_KERNEL_OK);
+  cr_assert_eq(type->make(NULL, &m->desc, info->name, threads, plim_kernel_malloc(), &another), PLIM_KERNEL_OK);
   cr_assert_eq(run_on(type, another, m, 0), first, "%s by %s, recomputed", product_case_text(&m->desc), info->name);
   type->free(plim_kernel_malloc(), another);
 }
@@ -247,8 +247,8 @@ Test(onednn, the_thread_count_is_that_of_make_and_the_callers_is_kept) {
   op_memory_make(&m, &desc, info.workspace_bytes + (1 << 20));
   op_memory_randomize(&m, 1);
   omp_set_num_threads(3);
-  cr_assert_eq(type->make(&desc, info.name, 1, plim_kernel_malloc(), &one), PLIM_KERNEL_OK);
-  cr_assert_eq(type->make(&desc, info.name, 2, plim_kernel_malloc(), &two), PLIM_KERNEL_OK);
+  cr_assert_eq(type->make(NULL, &desc, info.name, 1, plim_kernel_malloc(), &one), PLIM_KERNEL_OK);
+  cr_assert_eq(type->make(NULL, &desc, info.name, 2, plim_kernel_malloc(), &two), PLIM_KERNEL_OK);
   uint64_t bits_one = run_on(type, one, &m, 0), bits_two = run_on(type, two, &m, 0);
   cr_assert_eq(omp_get_max_threads(), 3);
   omp_set_num_threads(2);
@@ -344,7 +344,7 @@ Test(onednn, what_it_cannot_do_gets_no_variants) {
   void *state = NULL;
   cr_assert(product_case(0, &desc));
   const plim_kernel_type *type = type_of(desc.kind);
-  cr_assert_eq(type->make(&desc, "onednn-none", threads, plim_kernel_malloc(), &state), PLIM_KERNEL_UNSUPPORTED);
+  cr_assert_eq(type->make(NULL, &desc, "onednn-none", threads, plim_kernel_malloc(), &state), PLIM_KERNEL_UNSUPPORTED);
   plim_op_desc bytes = desc, shapes = desc, operands = desc, kind = desc;
   bytes.in[0].dtype = PLIM_U8;
   shapes.in[1].dim[1] += 1;

@@ -296,10 +296,10 @@ static int counting_list(const plim_op_desc *op, int threads, plim_kernel_info *
   return own_list("counting", op, info, capacity);
 }
 
-static int own_make(const plim_op_desc *op, const char *variant, int threads, const plim_kernel_memory *memory,
-                    void **out) {
+static int own_make(const void *user, const plim_op_desc *op, const char *variant, int threads,
+                    const plim_kernel_memory *memory, void **out) {
   own_state *state = plim_kernel_allocate(memory, 1, sizeof *state);
-  (void)threads;
+  (void)user, (void)threads;
   state->elements = plim_shape_elements(&op->out[0]);
   state->factor = strcmp(variant, "counting") == 0 ? (float)op->in[0].dim[0] : 1;
   *out = state;
@@ -349,7 +349,7 @@ static int own_parts(const plim_profile *profile, const char *own) {
 }
 
 static void expect_own_parts(int (*list)(const plim_op_desc *, int, plim_kernel_info *, int), const char *name, int n) {
-  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free};
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free, NULL};
   plim_graph *graph = make_convolution();
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
   plim_profile *first = measure(graph, 3);
@@ -372,7 +372,7 @@ Test(parts_found, parts_that_give_other_bits_are_dropped_and_not_run_again) {
 }
 
 Test(parts_found, a_modelled_profile_has_none_since_nothing_was_compared) {
-  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", honest_list, own_make, own_run, own_free};
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", honest_list, own_make, own_run, own_free, NULL};
   plim_graph *graph = make_convolution();
   plim_profile *profile = NULL;
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
@@ -401,7 +401,7 @@ static plim_plan *plan_of_parts(const plim_graph *graph, const char *name, const
 
 static plim_status open_plan_of_parts(int (*list)(const plim_op_desc *, int, plim_kernel_info *, int), const char *name,
                                       const char *numerics_key) {
-  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free};
+  plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free, NULL};
   plim_graph *graph = make_convolution();
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
   plim_plan *plan = plan_of_parts(graph, name, numerics_key);
