@@ -163,7 +163,7 @@ typedef struct k_joint {
 } k_joint;
 
 /* The arguments of a kernel: one k_call for all kernels of a launch, by value on a GPU. Operands and attributes are the
- * op's. Of the geometry a launch fills what its kernels read, which stands above each of them; the rest of it is 0. */
+ * op's. Of the geometry a launch fills what its kernels read, which stands above each of them; all else of it is 0. */
 typedef struct k_call {
   /* Operands in the order of the op's kind (kernels/op_rows.c). A kernel that is a part of one with a library has an
    * in[0], an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */

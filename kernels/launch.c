@@ -87,7 +87,7 @@ double k_view_elements(const k_view *view) {
 
 int k_view_merged(const plim_shape *shape, k_view *view) {
   if (!k_view_make(shape, view)) return 0;
-  if (view->spatial == 1) { /* channels lie beside each other in every layout */
+  if (view->spatial == 1) { /* channels lie side by side in every layout */
     view->block = view->channels;
     view->groups = 1;
   }

@@ -1,6 +1,6 @@
 /* Launches of concat and split, which copy the same rows in two directions. A row of the whole is one image, or with
- * channels last one position; each part has so many of its elements, which lie beside each other. A launch has so many
- * of the parts as one argument holds. */
+ * channels last one position; each part has some of its elements, side by side. A launch has as many of
+ * the parts as one argument holds. */
 #include "kernels/launch.h"
 
 static int64_t rows_of(const plim_shape *whole) {

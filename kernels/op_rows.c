@@ -464,7 +464,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] = {
          .out = {TENSOR("loss", 'f', "1"), TENSOR("hits", 'i', "2")}),
 
     KIND(CONCAT, "concat", 5,
-         .doc = "y = the inputs beside each other, by channel",
+         .doc = "y = the inputs side by side, by channel",
          .in  = {MANY("x", 't', "N +C ...")},
          .out = {TENSOR("y", 't', "N C ...")},
          .gradient = {BY("x", SPLIT, "dy")}),

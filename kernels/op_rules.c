@@ -51,11 +51,11 @@ static int new_size(plim_op_sizes *sizes, const char *name, size_t length, int64
 static int bind_word(const char *word, size_t length, int64_t size, plim_op_sizes *sizes) {
   const char *name;
   const int64_t factor = factor_of(word, length, &name);
-  const size_t rest = length - (size_t)(name - word);
-  if (rest == 0) return size == factor;
+  const size_t name_length = length - (size_t)(name - word);
+  if (name_length == 0) return size == factor;
   if (size % factor != 0) return 0;
-  const int i = find_size(sizes, name, rest);
-  if (i < 0) return new_size(sizes, name, rest, size / factor);
+  const int i = find_size(sizes, name, name_length);
+  if (i < 0) return new_size(sizes, name, name_length, size / factor);
   if (name[0] != '+') return sizes->size[i] == size / factor;
   if (size < 0 || sizes->size[i] > INT64_MAX - size) return 0;
   sizes->size[i] += size;
@@ -246,13 +246,13 @@ int64_t plim_op_product(const plim_op_sizes *sizes, const char *product) {
   for (size_t length; (length = plim_word_next(&product)) > 0; product += length) {
     const char *name;
     int64_t factor = factor_of(product, length, &name);
-    const size_t rest = length - (size_t)(name - product);
-    const int i = rest > 0 ? find_size(sizes, name, rest) : -1;
+    const size_t name_length = length - (size_t)(name - product);
+    const int i = name_length > 0 ? find_size(sizes, name, name_length) : -1;
     if (is_rest(product, length) && sizes->n_rest >= 0) {
       result = multiply_all(result, sizes->rest, sizes->n_rest);
       continue;
     }
-    if (rest > 0 && i < 0) return -1;
+    if (name_length > 0 && i < 0) return -1;
     if (i >= 0 && sizes->size[i] <= 0) return 0;
     if (i >= 0) factor = factor > INT64_MAX / sizes->size[i] ? INT64_MAX : factor * sizes->size[i];
     result = factor > 0 && result > INT64_MAX / factor ? INT64_MAX : result * factor;
@@ -277,10 +277,10 @@ static const char *rule_fault(const char *rule) {
       continue;
     }
     if (factor_of(rule, length, &name) < 1) return "a shape rule has a size of zero";
-    const size_t rest = length - (size_t)(name - rule);
-    if (rest >= PLIM_SIZE_NAME_BYTES) return "a shape rule has a name of more than seven letters";
-    const size_t plus = rest > 1 && length == rest && name[0] == '+';
-    for (size_t i = plus; i < rest; i++) {
+    const size_t name_length = length - (size_t)(name - rule);
+    if (name_length >= PLIM_SIZE_NAME_BYTES) return "a shape rule has a name of more than seven letters";
+    const size_t plus = name_length > 1 && length == name_length && name[0] == '+';
+    for (size_t i = plus; i < name_length; i++) {
       if (!isalpha((unsigned char)name[i]))
         return "a shape rule has a word that is neither a number, a name nor \"...\"";
     }
@@ -345,15 +345,15 @@ static const char *operands_fault(const plim_op_row *row) {
 static int is_named_again(const plim_op_row *row, int g, const char *text) {
   for (const char *word = text; *word;) {
     const size_t length = plim_word_next(&word);
-    const char *rest = word + length;
+    const char *after = word + length;
     for (int i = g; length > 0 && i < PLIM_ROW_GRADIENTS && row->gradient[i].of; i++) {
-      for (const char *other = i == g ? rest : row->gradient[i].of; *other;) {
+      for (const char *other = i == g ? after : row->gradient[i].of; *other;) {
         const size_t other_length = plim_word_next(&other);
         if (other_length == length && strncmp(other, word, length) == 0) return 1;
         other += other_length;
       }
     }
-    word = rest;
+    word = after;
   }
   return 0;
 }

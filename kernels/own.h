@@ -1,4 +1,4 @@
-/* A program's own kernels: rows that a device keeps beside its own families. */
+/* A program's own kernels: rows that a device keeps in addition to its own families. */
 #ifndef PLIM_KERNELS_OWN_H
 #define PLIM_KERNELS_OWN_H
 

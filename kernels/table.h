@@ -76,8 +76,9 @@ typedef struct plim_own_kernel {
 
 /* One family of variants for one op kind. `list` writes at most `capacity` rows and returns how many it has (0 when
  * it does not serve this desc). `make` is handed the type's `user`, and prepares (op, variant) for a number of threads;
- * what it allocates comes from `memory`, to which `free` gives it back. `run` must not allocate in steady state, must not touch memory outside
- * operands and workspace, and must give the same bits every time; declared in-place pairs may alias. */
+ * what it allocates comes from `memory`, to which `free` gives it back. `run` must not allocate in steady state, must
+ * not touch memory outside operands and workspace, and must give the same bits every time; declared in-place pairs may
+ * alias. */
 typedef struct plim_kernel_type {
   size_t struct_bytes; /* sizeof(plim_kernel_type) */
   plim_op_kind kind;

@@ -193,7 +193,7 @@ static int walk_next_algorithm(plim_onednn_walk *w) {
   return 0;
 }
 
-/* A window of one position, over every position of images whose channels lie beside each other: a position is a row of
+/* A window of one position, over every position of images whose channels lie side by side: a position is a row of
  * a matrix. */
 static int is_of_positions(const plim_op_desc *op) {
   const plim_attrs *a = &op->attrs;

@@ -11,7 +11,7 @@ extern "C" {
 enum { PLIM_WEIGHTS_BLOCK = 64 }; /* the most that a block may have */
 
 /* Element [o][i][r][s] is at o / block[0] * outer[0] + inner[0][o % block[0]], the same for i, and
- * + r * outer[2] + s * outer[3]. The last block of O or I may reach beyond dim: its rest is padding. */
+ * + r * outer[2] + s * outer[3]. The last block of O or I may reach beyond dim: what lies beyond is padding. */
 typedef struct plim_weights_order {
   int64_t dim[4];                       /* O, I, R, S */
   int64_t block[2];                     /* of O and I; 1: not blocked */

@@ -71,10 +71,10 @@ static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_kernel number, p
 static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel *dnn) {
   const plim_cuda_place in[2] = {{0, 0}, {1, 0}}, out = {PLIM_PLACE_OUT, 0}, copy = {PLIM_PLACE_WORKSPACE, 0};
   const plim_cuda_place sums = c->sums_bytes > 0 ? (plim_cuda_place){PLIM_PLACE_WORKSPACE, c->copy_bytes} : out;
-  const plim_cuda_place rest = {PLIM_PLACE_WORKSPACE, c->copy_bytes + c->sums_bytes};
+  const plim_cuda_place for_engine = {PLIM_PLACE_WORKSPACE, c->copy_bytes + c->sums_bytes};
   int direction = c->variants.problem.conv.direction, copied = c->copy_bytes > 0;
   plim_cuda_place weights = direction == PLIM_DNN_WEIGHTS ? out : in[1];
-  plim_cuda_stage stage = {.kind = PLIM_STAGE_DNN, .dnn = dnn, .workspace = rest};
+  plim_cuda_stage stage = {.kind = PLIM_STAGE_DNN, .dnn = dnn, .workspace = for_engine};
   stage.operand[PLIM_DNN_X] = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
   stage.operand[PLIM_DNN_W] = copied ? copy : weights;
   stage.operand[PLIM_DNN_Y] = direction == PLIM_DNN_FORWARD ? sums : in[0];

@@ -32,7 +32,7 @@ typedef struct form {
   int flag; /* an attribute that is true of it; 0: none */
 } form;
 
-/* Rows of `row` elements a token, of which a head has D beside each other. */
+/* Rows of `row` elements a token, of which a head has D side by side. */
 static form rows_of(const plim_dnn_attention *a, int64_t row) {
   return (form){
       {a->sequences, a->heads, a->tokens, a->depth}, {a->tokens * row, a->depth, row, 1}, DNN_DATA_BFLOAT16, 0};

@@ -1,13 +1,19 @@
-/* Convolutions and linear layers by matrix products, activations in NHWC or [N][C]:
- *   forward   y  [P Q][O] = columns(x) [P Q][R S I] W [O][R S I]'
- *   data      dx = sum over taps of dy [P Q][O] W [O][R S I]
- *   weights   dW [O][R S I] = dy [P Q][O]' columns(x) [P Q][R S I]
- * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a
- * numerics key of its own, because the library may sum another size in another order; so it may with another workspace
- * of its own, of which some GPUs have a variant with more. Where a window is one element and moves
- * by one, x and the weights are what they have to be already.
- * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. A bias is
- * added to sums that are floats, which are rounded once, on their way to y. */
+/* Convolutions and linear layers by matrix products of cuBLAS. Activations are NHWC or [N][C]: a matrix with a row for
+ * each position. Columns are a matrix, too: a row for each position of y, with the elements of x under its window.
+ *   forward   y [P Q][O] = columns(x) [P Q][R S I] times W' [R S I][O]
+ *   data      gradients of columns [P Q][R S I] = dy [P Q][O] times W [O][R S I]; dx is their sums by position of x
+ *   weights   dW [O][R S I] = dy' [O][P Q] times columns(x) [P Q][R S I]
+ *
+ * Direct: a window of one element that moves by one. x is its columns, and W is in the order of the products.
+ * By columns: those of some images at a time lie in the workspace. Each number of images is a variant.
+ *
+ * A variant has a numerics key of its own, because the library may sum in another order when a product has another size
+ * or when the library has another workspace. Some GPUs have a variant with more of that workspace (`recommended`).
+ *
+ * In bf16 what is a sum so far stays in floats: the gradients of columns, and y before its bias has been added. It is
+ * rounded once, on its way to dx or y.
+ *
+ *   workspace = the library's, weights as OHWI (R S > 1), columns, sums of y as floats (bf16 with a bias) */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Finds and opens the shared libraries of NVIDIA, in three places, one after the other. Packages of Python put the
- * libraries of each nvidia-* package into nvidia/PACKAGE/lib beside its other modules; where those are follows from
+ * libraries of each nvidia-* package into nvidia/PACKAGE/lib next to its other modules; where those are follows from
  * where python3 is. */
 #include "kernels/cuda/library.h"
 

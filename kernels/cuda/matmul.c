@@ -1,6 +1,6 @@
 /* Products of matrices by cuBLAS: those along the longer of the two sizes of products are one strided batch, and each
- * index of the other size is a call. A factor whose columns or whose rows lie beside each other is read where it lies;
- * the library does not serve any other strides.
+ * index of the other size is a call. A factor with contiguous rows or columns is read where it lies; the library
+ * serves no other strides.
  *
  *   workspace = the library's */
 #include "kernels/cuda/batch_shares.h"
