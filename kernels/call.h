@@ -156,7 +156,7 @@ typedef struct k_products {
   k_matrix a, b;
 } k_products;
 
-/* Rows of a whole that consist of its parts, side by side: concat, split. */
+/* Rows of a whole, which have a row of each part side by side: concat, split. */
 typedef struct k_joint {
   int64_t whole;                       /* elements of a row */
   int64_t part_at[PLIM_OP_MAX_IN + 1]; /* of them, those before part i of the call's, and those before its end */

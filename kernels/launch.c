@@ -8,7 +8,7 @@ enum { SERIAL_ELEMENTS = 16384 };
 
 void k_launch_add_phase(k_launch *launch, k_kernel kernel, int64_t tiles, double elements) {
   assert(launch->phases < K_PHASES_MAX);
-  launch->phase[launch->phases++] = (k_phase){kernel, tiles, elements <= SERIAL_ELEMENTS};
+  launch->phase[launch->phases++] = (k_phase){.kernel = kernel, .tiles = tiles, .serial = elements <= SERIAL_ELEMENTS};
 }
 
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough

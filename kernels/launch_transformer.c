@@ -75,7 +75,7 @@ int k_launch_softmax_bwd(const plim_op_desc *op, k_launch *launch) {
 
 /* y [B][T][C] from tokens [B][T] and a table [V][C]. */
 static void tables(const plim_shape *y, const plim_shape *table, k_launch *launch) {
-  launch->call.rows = (k_rows){y->dim[0] * y->dim[1], y->dim[2]};
+  launch->call.rows = (k_rows){.n = y->dim[0] * y->dim[1], .columns = y->dim[2]};
   launch->call.tables = (k_tables){.words = table->dim[0], .positions = y->dim[1]};
 }
 
@@ -134,7 +134,7 @@ int k_launch_attention_bwd(const plim_op_desc *op, k_launch *launch) {
 static int words(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0], *w = &op->in[2];
   if (w->dim[0] > K_MOST_CLASSES) return 0;
-  launch->call.rows = (k_rows){x->dim[0], w->dim[0]};
+  launch->call.rows = (k_rows){.n = x->dim[0], .columns = w->dim[0]};
   launch->call.xent = (k_xent){.channels = x->dim[1]};
   return 1;
 }
