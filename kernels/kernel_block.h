@@ -88,17 +88,17 @@ K_FN uint32_t k_nonzero(const K_T *p) {
 /* Halving tree over the thread block in shared memory. */
 #define K_TREE(name, combine)                                    \
   K_FN float name(float value) {                                 \
-    K_SHARED float lane[K_THREADS];                              \
-    lane[k_thread()] = value;                                    \
+    K_SHARED float part[K_THREADS];                              \
+    part[k_thread()] = value;                                    \
     k_sync();                                                    \
     for (int half = K_THREADS / 2; half > 0; half /= 2) {        \
       if (k_thread() < half) {                                   \
-        float a = lane[k_thread()], b = lane[k_thread() + half]; \
-        lane[k_thread()] = combine;                              \
+        float a = part[k_thread()], b = part[k_thread() + half]; \
+        part[k_thread()] = combine;                              \
       }                                                          \
       k_sync();                                                  \
     }                                                            \
-    float result = lane[0];                                      \
+    float result = part[0];                                      \
     k_sync();                                                    \
     return result;                                               \
   }

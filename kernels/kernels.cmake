@@ -68,7 +68,7 @@ endforeach()
 
 # The same kernels for CUDA, where nvcc is found. Nothing on the CPU depends on them. The runtime library is linked
 # statically and finds the driver at run time, so that programs start where there is none. No fused multiply-adds, as on
-# the CPU: what sums nothing over lanes gives the CPU's bits.
+# the CPU: what sums nothing over threads gives the CPU's bits.
 set(kernel_links)
 set(kernel_link_names)
 set(cuda_cost "No device cuda:N; that needs nvcc (Debian, non-free: nvidia-cuda-toolkit).")
