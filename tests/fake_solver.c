@@ -77,7 +77,7 @@ static plim_status sums(plim_context *c, const plim_model *m, const plim_solve_o
     }
   }
   *out = (plim_solution){.end = PLIM_SOLVE_OPTIMAL, .found = 1, .objective = o->gap + o->absolute_gap + o->cutoff};
-  out->bound = (double)o->effort + o->threads + o->relax;
+  out->bound = (double)o->iterations + o->threads + o->relax;
   return PLIM_OK;
 }
 

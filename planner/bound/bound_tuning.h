@@ -1,8 +1,8 @@
 /* Tuning constants of planner/bound, in one table. Only files of this folder include it.
  *
  * A row has the value, what it counts and where it counts. "Measured" cites the row of docs/experiments.md that set the
- * value; the others were set by trial on random layers of 100 to 10,000 ops. *Work* is steps of effort, about 10^9 a
- * second on any machine.
+ * value; the others were set by trial on random layers of 100 to 10,000 ops. *Work* is elementary operations, about
+ * 10^9 a second on any machine.
  * What depends on a value: bounds, and the plans that the solutions suggest. Proofs do not: a wrong value costs
  * sharpness or time, never truth. */
 #ifndef PLIM_PLANNER_BOUND_BOUND_TUNING_H
@@ -14,7 +14,7 @@ enum { PLIM_BLOCK_PASSES = 2 };
 
 static const struct plim_bound_tuning {
   struct {
-    int32_t effort, bound_work, search_work_min, search_work_an_op, brief_percent, tries, tries_long;
+    int32_t packing_rounds, bound_work, search_work_min, search_work_an_op, brief_percent, tries, tries_long;
   } cut;
   struct {
     int32_t root_percent, last_part, ascent_ops, ascent_percent, ascent_percent_long, rounding_percent;
@@ -50,7 +50,7 @@ static const struct plim_bound_tuning {
 } bound_tuning = {
     .cut =
         {
-            .effort = 8,                  /* rounds of packing of a suggested plan */
+            .packing_rounds = 8,          /* rounds of packing of a suggested plan */
             .bound_work = 100000000,      /* work for a bound alone */
             .search_work_min = 300000000, /* work for the search's bound, at least */
             .search_work_an_op = 300000,  /* and work for each op */

@@ -2,7 +2,7 @@
  *
  * Two models: that of the problem's class gives the bound, that of program order gives plans. The model does not see
  * the bytes that recomputing itself takes, so a plan may exceed the budget. Then the model is solved for smaller
- * budgets, until a plan fits or the effort is used up. The way: plim_cut_begin -> plim_cut_model_make (cut_model.c) ->
+ * budgets, until a plan fits or the work is used up. The way: plim_cut_begin -> plim_cut_model_make (cut_model.c) ->
  * plim_cut_solve (cut_solve.c: flows in flow.c, multipliers in ascent.c, the program in lp.c, proofs in certificate.c)
  * -> plim_cut_walk (cut_walk.c: a schedule from a solution). */
 #include "planner/bound/cut.h"
@@ -37,7 +37,7 @@ static void free_tools(cut_tools *tools) {
   *tools = (cut_tools){0};
 }
 
-/* Make all three, or nothing: where the effort ends before, the next budget makes the model anew. */
+/* Make all three, or nothing: where the time ends before, the next budget makes the model anew. */
 static plim_status make_tools(const plim_problem *p, int32_t fixed, cut_tools *out) {
   plim_status status;
   if (out->flow) return PLIM_OK;
@@ -56,31 +56,31 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache) {
   plim_release(bound_cache->problem->ctx, bound_cache, 1, sizeof *bound_cache);
 }
 
-/* The effort left. */
-typedef struct effort_left {
+/* What the model may still use. */
+typedef struct cut_allowance {
   int64_t work;        /* as in plim_cut_limits */
   int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
-} effort_left;
+} cut_allowance;
 
-/* Half of the effort, so that the other half is left for what follows. */
-static effort_left half_of(const effort_left *effort) {
-  effort_left half = {effort->work / 2, effort->deadline_ns};
-  if (effort->deadline_ns < INT64_MAX) {
+/* Half of it, so that the other half is left for what follows. */
+static cut_allowance half_of(const cut_allowance *left) {
+  cut_allowance half = {left->work / 2, left->deadline_ns};
+  if (left->deadline_ns < INT64_MAX) {
     int64_t now = plim_now_ns();
-    half.deadline_ns = now + (effort->deadline_ns - now) / 2;
+    half.deadline_ns = now + (left->deadline_ns - now) / 2;
   }
   return half;
 }
 
-static plim_cut_limits limits_of(const plim_incumbent *inc, const effort_left *effort) {
+static plim_cut_limits limits_of(const plim_incumbent *inc, const cut_allowance *left) {
   return (plim_cut_limits){
-      .work = effort->work, .deadline_ns = effort->deadline_ns, .enough_ns = inc->has_best ? inc->best_ns : INT64_MAX};
+      .work = left->work, .deadline_ns = left->deadline_ns, .enough_ns = inc->has_best ? inc->best_ns : INT64_MAX};
 }
 
 /* Raise the bound, to enough_ns at most. */
-static plim_status raise_bound_to(plim_incumbent *inc, const cut_tools *tools, const effort_left *effort,
+static plim_status raise_bound_to(plim_incumbent *inc, const cut_tools *tools, const cut_allowance *left,
                                   int64_t enough_ns) {
-  plim_cut_limits limits = limits_of(inc, effort);
+  plim_cut_limits limits = limits_of(inc, left);
   plim_cut_answer answer;
   limits.is_bound_only = 1;
   limits.enough_ns = enough_ns;
@@ -89,12 +89,12 @@ static plim_status raise_bound_to(plim_incumbent *inc, const cut_tools *tools, c
   return PLIM_OK;
 }
 
-static plim_status raise_bound(plim_incumbent *inc, const cut_tools *tools, const effort_left *effort) {
-  return raise_bound_to(inc, tools, effort, inc->has_best ? inc->best_ns : INT64_MAX);
+static plim_status raise_bound(plim_incumbent *inc, const cut_tools *tools, const cut_allowance *left) {
+  return raise_bound_to(inc, tools, left, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
 /* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
-static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, effort_left left, plim_schedule *seed) {
+static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allowance left, plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
@@ -102,7 +102,7 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, effort_l
   int64_t target = inc->budget_bytes, fastest = INT64_MAX;
   int tries = p->n_ops > PLIM_LONG_OPS ? bound_tuning.cut.tries_long : bound_tuning.cut.tries;
   for (int i = 0; i < tries && !plim_incumbent_decided(inc); i++) {
-    effort_left half = half_of(&left);
+    cut_allowance half = half_of(&left);
     plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
     plim_submit_result result;
     int64_t before = plim_cut_solver_work(tools->solver);
@@ -110,7 +110,7 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, effort_l
     left.work -= plim_cut_solver_work(tools->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.effort, &result));
+    PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.packing_rounds, &result));
     int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
     if (faster) fastest = result.time_ns;
@@ -122,16 +122,16 @@ done:
   return status;
 }
 
-static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *bound_cache, const effort_left *effort,
+static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *bound_cache, const cut_allowance *left,
                                      plim_schedule *seed) {
   const plim_problem *p = inc->problem;
-  effort_left half = half_of(effort);
+  cut_allowance half = half_of(left);
   cut_tools *order = p->has_fixed_order ? &bound_cache->own : &bound_cache->order;
   PLIM_TRY(make_tools(p, p->has_fixed_order, &bound_cache->own));
   PLIM_TRY(raise_bound(inc, &bound_cache->own, &half));
   if (plim_incumbent_decided(inc)) return PLIM_OK;
   PLIM_TRY(make_tools(p, 1, order));
-  return suggest(inc, order, (effort_left){half.work, effort->deadline_ns}, seed);
+  return suggest(inc, order, (cut_allowance){half.work, left->deadline_ns}, seed);
 }
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
@@ -141,37 +141,36 @@ int64_t plim_cut_search_work(const plim_incumbent *inc) {
   return inc->options->brief ? work / 100 * bound_tuning.cut.brief_percent : work;
 }
 
-static plim_status prove(plim_incumbent *inc, const effort_left *effort, int64_t target_ns) {
+static plim_status prove(plim_incumbent *inc, const cut_allowance *left, int64_t target_ns) {
   plim_bound_cache *own = NULL, *bound_cache = inc->bound_cache;
   if (!bound_cache) {
     PLIM_TRY(plim_bound_cache_new(inc->problem, &own));
     bound_cache = own;
   }
   plim_status status = make_tools(inc->problem, inc->problem->has_fixed_order, &bound_cache->own);
-  if (status == PLIM_OK) status = raise_bound_to(inc, &bound_cache->own, effort, target_ns);
+  if (status == PLIM_OK) status = raise_bound_to(inc, &bound_cache->own, left, target_ns);
   plim_bound_cache_free(own);
   return status;
 }
 
 plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
-  const effort_left effort = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
-  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &effort, target_ns);
+  const cut_allowance left = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &left, target_ns);
 }
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
-  const effort_left effort = {bound_tuning.cut.bound_work, INT64_MAX};
-  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK
-                                                : prove(inc, &effort, inc->has_best ? inc->best_ns : INT64_MAX);
+  const cut_allowance left = {bound_tuning.cut.bound_work, INT64_MAX};
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &left, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
 plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_bound_cache *bound_cache = NULL;
-  effort_left effort = {work, deadline_ns};
+  cut_allowance left = {work, deadline_ns};
   plim_incumbent_note_bounded(inc);
   if (inc->problem->n_ops > PLIM_CUT_MAX_OPS) return PLIM_OK;
   if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
-  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &effort, seed);
+  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &left, seed);
   plim_bound_cache_free(bound_cache);
   return plim_effort_end(inc->problem->ctx, outer_ns, status);
 }

@@ -13,7 +13,7 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
 
 /* Raise inc->bound_ns to what the cut model proves for the class of the problem (INT64_MAX: no plan fits), and submit
  * the plans that its solutions for program order suggest.
- *   work         effort as in plim_cut_limits
+ *   work         as in plim_cut_limits
  *   deadline_ns  by plim_now_ns, INT64_MAX: none
  *   seed         the fastest of those plans that fits. When none fits: the one for the whole budget, whose time is the
  *                bound's and whose peak is too high. Left as it is when there is nothing to suggest.
@@ -24,16 +24,16 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
  * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed);
 
-/* Raise inc->bound_ns towards target_ns, a time that nothing is known to beat, with the effort of the search's own
+/* Raise inc->bound_ns towards target_ns, a time that nothing is known to beat, with the work of the search's own
  * bound: the model stops where that much is proved. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns);
 
-/* Effort of the cut model for a search: about a tenth of a second, more where a single look at all cuts takes as long,
+/* Work of the cut model for a search: about a tenth of a second, more where a single look at all cuts takes as long,
  * or up to a quarter of the time. */
 enum { PLIM_CUT_PERCENT = 25 };
 int64_t plim_cut_search_work(const plim_incumbent *inc);
 
-/* Raise inc->bound_ns by a tenth of a second's effort. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
+/* Raise inc->bound_ns by a tenth of a second of work. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_bound(plim_incumbent *inc);
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes the solver of a model, and measures its effort. Work is what the linear program, the flows and the ascent have
+/* Makes the solver of a model, and measures its work. Work is what the linear program, the flows and the ascent have
  * counted, so that an end by work does not depend on the machine. A phase is a share of the work and time that are
  * left. */
 #include "planner/bound/cut_solver_internal.h"

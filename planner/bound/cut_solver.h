@@ -69,7 +69,7 @@ void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row);
  *   recomputed  [n_ops]  out  1: the op is recomputed after the cut; as few ops as the fewest bytes allow */
 void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed);
 
-/* Steps of work since the flow was made: a measure of effort that does not depend on the machine. */
+/* Work since the flow was made: a measure that does not depend on the machine. */
 int64_t plim_cut_flow_work(const plim_cut_flow *flow);
 
 /* ==== multipliers (ascent.c) ==== */

@@ -101,7 +101,7 @@ int plim_cut_solver_over(const plim_cut_solver *solver);
 /* Let the phase that begins take so many percent of what is left. */
 void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent);
 
-/* Is the graph long? Then the program may not end, part of the effort is kept for rounding, and rounding takes many
+/* Is the graph long? Then the program may not end, part of the work is kept for rounding, and rounding takes many
  * columns at once. */
 static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
   return solver->model->problem->n_ops > PLIM_LONG_OPS;

@@ -46,7 +46,7 @@ void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t runs_lim
 
 /* Append a run of v with its fastest choice, and before it the runs that it misses. Where a repeat would come after an
  * update that its op must not see, the older value is read in its place, and is alive longer. PLIM_ENOFIT: more than
- * runs_limit runs. PLIM_ECANCEL: the context's effort is over. O(reads of the ops that run). */
+ * runs_limit runs. PLIM_ECANCEL: cancelled, or the context's deadline is over. O(reads of the ops that run). */
 PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
 /* ==== checkpoints (checkpoints.c) ==== */

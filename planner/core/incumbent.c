@@ -237,18 +237,19 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
 /* *bytes: what the budget bounds. It is the peak where that is above the budget or nothing is packed, else the packed
  * size. A first packing aims at the budget. Where it misses, a second one aims at the smallest size: that works in
  * another way, and may succeed. */
-static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
+static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds, int64_t *bytes) {
   *bytes = inc->own->timeline->peak_bytes;
   if (inc->options->unpacked || *bytes > inc->budget_bytes) return PLIM_OK;
   int64_t target = inc->budget_bytes < INT64_MAX ? inc->budget_bytes : inc->enough_bytes;
-  if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) effort = 0;
-  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, target, effort));
+  if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) packing_rounds = 0;
+  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, target, packing_rounds));
   *bytes = inc->own->placement.packed_bytes;
-  if (*bytes <= inc->budget_bytes || effort == 0 || effort > SECOND_PACKING_ROUNDS || inc->has_best) return PLIM_OK;
+  if (*bytes <= inc->budget_bytes || inc->has_best) return PLIM_OK;
+  if (packing_rounds == 0 || packing_rounds > SECOND_PACKING_ROUNDS) return PLIM_OK;
   plim_placement first = inc->own->placement;
   inc->own->placement = inc->own->spare;
   inc->own->spare = first;
-  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, 0, effort));
+  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, 0, packing_rounds));
   if (inc->own->placement.packed_bytes > *bytes) {
     inc->own->spare = inc->own->placement;
     inc->own->placement = first;
@@ -310,9 +311,9 @@ static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *sched
 }
 
 /* Weigh the schedule that was evaluated last, and keep it where it is better than the best. */
-static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort,
+static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
                                     int64_t *bytes) {
-  PLIM_TRY(weigh(inc, schedule, effort, bytes));
+  PLIM_TRY(weigh(inc, schedule, packing_rounds, bytes));
   if (*bytes < inc->least_bytes) inc->least_bytes = *bytes;
   PLIM_TRY(remember(inc, schedule, *bytes));
   if (inc->own->timeline->peak_bytes <= inc->budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
@@ -321,7 +322,7 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
 }
 
 /* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
-static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
+static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds) {
   int64_t time_ns = inc->own->timeline->time_ns, bytes;
   int32_t changed;
   if (!inc->own->selection.is_useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes) {
@@ -330,23 +331,23 @@ static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *sched
   if (schedule == &inc->own->reselected) return PLIM_OK; /* it has the fastest already */
   PLIM_TRY(reselect(inc, schedule, inc->budget_bytes, &changed));
   if (!changed || inc->own->timeline->time_ns >= time_ns) return PLIM_OK;
-  return submit_evaluated(inc, &inc->own->reselected, effort, &bytes);
+  return submit_evaluated(inc, &inc->own->reselected, packing_rounds, &bytes);
 }
 
-plim_status plim_incumbent_submit(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort,
+plim_status plim_incumbent_submit(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
                                   plim_submit_result *out) {
   PLIM_TRY(evaluate(inc, &schedule));
   plim_submit_result result = {
       .schedule = schedule, .time_ns = inc->own->timeline->time_ns, .peak_bytes = inc->own->timeline->peak_bytes};
-  PLIM_TRY(submit_evaluated(inc, schedule, effort, &result.bytes));
+  PLIM_TRY(submit_evaluated(inc, schedule, packing_rounds, &result.bytes));
   if (out) *out = result;
-  return submit_faster(inc, schedule, effort);
+  return submit_faster(inc, schedule, packing_rounds);
 }
 
-plim_status plim_incumbent_submit_exact(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
+plim_status plim_incumbent_submit_exact(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds) {
   int64_t bytes;
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, schedule));
-  return submit_evaluated(inc, schedule, effort, &bytes);
+  return submit_evaluated(inc, schedule, packing_rounds, &bytes);
 }
 
 void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {

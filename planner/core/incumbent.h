@@ -139,17 +139,17 @@ typedef struct plim_submit_result {
 } plim_submit_result;
 
 /* Submit a schedule: see the top of this file.
- *   effort  in       rounds of packing, as for plim_pack
- *   result  [1] out  may be NULL
+ *   packing_rounds  in       as for plim_pack
+ *   result          [1] out  may be NULL
  * Variants are selected anew for less workspace where the peak is above the budget; with min_memory, where the peak
  * could be lower. A second schedule with faster variants is kept too where it fits; `result` does not describe it.
  * PLIM_EPLAN: the schedule is not valid. */
 PLIM_MUST_USE plim_status plim_incumbent_submit(plim_incumbent *incumbent, const plim_schedule *schedule,
-                                                int32_t effort, plim_submit_result *result);
+                                                int32_t packing_rounds, plim_submit_result *result);
 
 /* The same with the variants that the schedule has. */
 PLIM_MUST_USE plim_status plim_incumbent_submit_exact(plim_incumbent *incumbent, const plim_schedule *schedule,
-                                                      int32_t effort);
+                                                      int32_t packing_rounds);
 
 /* Submit a point of a plan front with its own offsets. The point may come from a file: it is evaluated anew.
  * *taken is 0 when it is not a valid point of this problem with the figures that it states. */

@@ -60,13 +60,13 @@ static void make_boxes(plim_placement *placement, const plim_timeline *timeline,
 }
 
 plim_status plim_place(plim_placement *placement, const plim_timeline *timeline, const plim_schedule *schedule,
-                       int64_t target, int32_t effort) {
+                       int64_t target, int32_t packing_rounds) {
   const plim_problem *p = timeline->problem;
   PLIM_TRY(reserve(placement, timeline));
   make_boxes(placement, timeline, schedule);
   const plim_boxes boxes = {.n = placement->n_boxes, .align = p->align, .box = placement->box};
   const plim_pack_goal goal = {.target_bytes = target > p->persistent_bytes ? target - p->persistent_bytes : 0,
-                               .effort = effort};
+                               .effort = packing_rounds};
   PLIM_TRY(plim_pack(p->ctx, &boxes, goal, placement->offset, &placement->packed_bytes, NULL));
   for (int32_t b = 0; b < placement->n_boxes; b++) placement->offset[b] += p->persistent_bytes;
   placement->packed_bytes += p->persistent_bytes;

@@ -96,10 +96,10 @@ typedef struct plim_placement {
 
 /* Pack the lifetimes and workspaces of an evaluated timeline.
  *   target  in  arena size in bytes at which packing may stop; 0: as small as possible
- *   effort  in  rounds of packing, as for plim_pack; 0: first-fit once
+ *   packing_rounds  in  as for plim_pack; 0: first-fit once
  * The placement may be one of an earlier schedule; its memory is used again. Deterministic. */
 PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
-                                     const plim_schedule *schedule, int64_t target, int32_t effort);
+                                     const plim_schedule *schedule, int64_t target, int32_t packing_rounds);
 
 /* Take over offsets that a placement of the same schedule had.
  *   offset  [n_offsets] in  by box

@@ -78,14 +78,14 @@ static plim_status keep_best(tree_search *search) {
 /* Time of a repeat of u, and half that of what it reads and is not alive at position j. */
 static double relief_time(const tree_search *search, int32_t u, int32_t j) {
   const plim_dag_node *node = &search->task->dag->node[u];
-  double effort = (double)node->time_ns + 1;
+  double cost_ns = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
     if (search->model.covered[p] <= j) {
-      effort += exact_tuning.search.input_time * (double)search->task->dag->node[p].time_ns;
+      cost_ns += exact_tuning.search.input_time * (double)search->task->dag->node[p].time_ns;
     }
   }
-  return effort;
+  return cost_ns;
 }
 
 /* A repeat that may free the bytes of a use at position j; -1: there is none. */
@@ -296,7 +296,7 @@ static plim_status search_near(tree_search *search, double *width) {
   return PLIM_OK;
 }
 
-/* Search the whole tree and neighbourhoods of the best in turn, with equal effort. */
+/* Search the whole tree and neighbourhoods of the best in turn, with equally many nodes. */
 static plim_status alternate(tree_search *search) {
   double width = exact_tuning.search.width_first;
   int64_t near = 0;

@@ -1,7 +1,7 @@
 /* Keep-all: every op once with its fastest variant, in the order found that needs the smallest arena.
  *
  * Annealing moves first runs. Its limit is always a little below the lowest peak so far. Each new lowest schedule is
- * packed, with more effort now and then and at the end. In a long graph only the latter, since a packing takes as long
+ * packed, in more rounds now and then and at the end. In a long graph only the latter, since a packing takes as long
  * there as all moves between two of them. The search ends at the lower bound on bytes: no order has a lower peak. With
  * incumbent->enough_bytes it ends at a packing within them, and no peak above them is packed before the end.
  * Deterministic without a time limit. */
@@ -23,8 +23,9 @@ typedef struct keeper {
 /* With min_memory, plim_incumbent_submit takes the variants of least workspace. The plan front also gets the schedule
  * with the fastest ones. */
 static plim_status submit_well(plim_incumbent *inc, const plim_schedule *schedule) {
-  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, search_tuning.keep_all.effort_strong));
-  return plim_incumbent_submit(inc, schedule, search_tuning.keep_all.effort_strong, NULL);
+  const int32_t rounds = search_tuning.keep_all.packing_rounds_strong;
+  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, rounds));
+  return plim_incumbent_submit(inc, schedule, rounds, NULL);
 }
 
 /* Where the caller has said which bytes are enough: is the best within them? */
@@ -43,9 +44,9 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
   if (strong) {
     keep->next_strong = anneal->done + search_tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
   }
-  PLIM_TRY(plim_incumbent_submit(keep->inc, &keep->schedule,
-                                 strong ? search_tuning.keep_all.effort_strong : search_tuning.keep_all.effort_quick,
-                                 NULL));
+  const int32_t packing_rounds =
+      strong ? search_tuning.keep_all.packing_rounds_strong : search_tuning.keep_all.packing_rounds_quick;
+  PLIM_TRY(plim_incumbent_submit(keep->inc, &keep->schedule, packing_rounds, NULL));
   anneal->stop |= is_enough(keep->inc);
   return PLIM_OK;
 }

@@ -32,9 +32,9 @@ static int64_t limit_below(const min_memory_search *search, int64_t bytes) {
 }
 
 /* Pack the lowest schedule of this annealing run and submit it. */
-static plim_status pack_current(min_memory_search *search, plim_anneal *a, int32_t effort) {
+static plim_status pack_current(min_memory_search *search, plim_anneal *a, int32_t packing_rounds) {
   search->next_try = a->done + search_tuning.min_memory.moves_between_packings * (int64_t)search->inc->problem->n_ops;
-  return plim_incumbent_submit(search->inc, &search->current, effort, NULL);
+  return plim_incumbent_submit(search->inc, &search->current, packing_rounds, NULL);
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
@@ -51,7 +51,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     a->mover.limit = limit_below(search, peak);
     return PLIM_OK;
   }
-  PLIM_TRY(pack_current(search, a, search_tuning.min_memory.effort_quick));
+  PLIM_TRY(pack_current(search, a, search_tuning.min_memory.packing_rounds_quick));
   a->mover.limit = search->inc->best_bytes - search->inc->problem->align;
   return PLIM_OK;
 }
@@ -62,26 +62,26 @@ static int64_t moves_of(const plim_incumbent *inc) {
   int64_t moves =
       search_tuning.min_memory.moves_min + search_tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t max_moves = search_tuning.min_memory.moves_max;
-  if (inc->options->iterations > 0) max_moves = inc->options->iterations / search_tuning.min_memory.rounds;
+  if (inc->options->iterations > 0) max_moves = inc->options->iterations / search_tuning.min_memory.runs;
   if (max_moves < search_tuning.min_memory.moves_min_asked) max_moves = search_tuning.min_memory.moves_min_asked;
   if (max_moves > search_tuning.min_memory.moves_max) max_moves = search_tuning.min_memory.moves_max;
   return moves < max_moves ? moves : max_moves;
 }
 
 /* The last rounds pack what they meet. */
-static int packs_in(uint64_t round) {
-  return round >= (uint64_t)(search_tuning.min_memory.rounds - search_tuning.min_memory.packing_rounds);
+static int packs_in(uint64_t run) {
+  return run >= (uint64_t)(search_tuning.min_memory.runs - search_tuning.min_memory.packing_runs);
 }
 
 /* One annealing run from `start`. */
-static plim_status anneal(min_memory_search *search, const plim_schedule *start, uint64_t round) {
+static plim_status anneal(min_memory_search *search, const plim_schedule *start, uint64_t run) {
   plim_incumbent *inc = search->inc;
-  int packs = packs_in(round), from_seed = !packs && round % 3 == 2;
+  int packs = packs_in(run), from_seed = !packs && run % 3 == 2;
   PLIM_TRY(
       plim_track_make_room(&search->track, start->n)); /* a point of the plan front may have more runs than the room */
   plim_track_load(search->track, start);
   int64_t above = packs ? inc->best_bytes : plim_track_peak(search->track);
-  uint64_t stream = inc->options->seed * (uint64_t)search_tuning.min_memory.seeds + round;
+  uint64_t stream = inc->options->seed * (uint64_t)search_tuning.min_memory.seeds + run;
   plim_anneal a = {
       .mover = {.track = search->track, .random = {stream}},
       .runs_an_op_limit = inc->runs_an_op_limit,
@@ -100,7 +100,7 @@ static plim_status anneal(min_memory_search *search, const plim_schedule *start,
   search->current.n = 0;
   plim_status status = plim_anneal_run(&a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (search->current.n > 0) PLIM_TRY(pack_current(search, &a, search_tuning.min_memory.effort_strong));
+  if (search->current.n > 0) PLIM_TRY(pack_current(search, &a, search_tuning.min_memory.packing_rounds_strong));
   return status;
 }
 
@@ -108,7 +108,7 @@ static plim_status anneal(min_memory_search *search, const plim_schedule *start,
 static plim_status keep_smallest(min_memory_search *search, const plim_schedule *schedule) {
   plim_incumbent *inc = search->inc;
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(inc, schedule, search_tuning.min_memory.effort_quick, &result));
+  PLIM_TRY(plim_incumbent_submit(inc, schedule, search_tuning.min_memory.packing_rounds_quick, &result));
   if (result.peak_bytes >= search->lowest_peak_bytes) return PLIM_OK;
   search->lowest_peak_bytes = result.peak_bytes;
   return plim_schedule_copy(&search->lowest_peak, result.schedule);
@@ -133,39 +133,39 @@ static plim_status covering_down(min_memory_search *search, const plim_schedule 
   return PLIM_OK;
 }
 
-/* The first round: in a long graph, where covering comes first, only those that pack. Covering knows no limit on the
+/* The first run: in a long graph, where covering comes first, only those that pack. Covering knows no limit on the
  * runs of an op, so that all rounds are made where there is one. */
-static uint64_t first_round(const min_memory_search *search) {
+static uint64_t first_run(const min_memory_search *search) {
   const plim_incumbent *inc = search->inc;
   if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->runs_an_op_limit > 0) return 0;
-  int32_t rounds = search_tuning.min_memory.rounds;
-  return (uint64_t)(inc->options->unpacked ? rounds : rounds - search_tuning.min_memory.packing_rounds);
+  int32_t runs = search_tuning.min_memory.runs;
+  return (uint64_t)(inc->options->unpacked ? runs : runs - search_tuning.min_memory.packing_runs);
 }
 
-/* Where a round starts from. */
-static const plim_schedule *find_start(const min_memory_search *search, uint64_t round, const plim_schedule *seed,
+/* Where a run starts from. */
+static const plim_schedule *find_start(const min_memory_search *search, uint64_t run, const plim_schedule *seed,
                                        const plim_schedule *order) {
-  if (packs_in(round)) return round % 2 && search->lowest_peak.n > 0 ? &search->lowest_peak : &search->inc->best;
-  return round % 3 == 2 ? seed : order;
+  if (packs_in(run)) return run % 2 && search->lowest_peak.n > 0 ? &search->lowest_peak : &search->inc->best;
+  return run % 3 == 2 ? seed : order;
 }
 
-static plim_status run_rounds(min_memory_search *search, plim_schedule *start) {
+static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) {
   plim_incumbent *inc = search->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t round = first_round(search), rounds;
-  rounds = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_rounds : search_tuning.min_memory.rounds);
+  uint64_t run = first_run(search), runs;
+  runs = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
   int64_t enough = inc->target_bytes > search->bound_bytes ? inc->target_bytes : search->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(inc, 0, search->track->room / 2, &seed));
   PLIM_CHECK(plim_incumbent_program_order(inc, enough, &order));
-  if (round > 0 && inc->best_bytes > enough) {
+  if (run > 0 && inc->best_bytes > enough) {
     PLIM_CHECK(covering_down(search, &order, enough, start));
     PLIM_CHECK(covering_down(search, &seed, enough, start));
   }
-  for (; round < rounds && inc->best_bytes > enough; round++) {
+  for (; run < runs && inc->best_bytes > enough; run++) {
     if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
-    PLIM_CHECK(plim_schedule_copy(start, find_start(search, round, &seed, &order)));
-    PLIM_CHECK(anneal(search, start, round));
+    PLIM_CHECK(plim_schedule_copy(start, find_start(search, run, &seed, &order)));
+    PLIM_CHECK(anneal(search, start, run));
   }
 done:
   plim_schedule_free(&seed);
@@ -185,7 +185,7 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   PLIM_TRY(plim_keep_all_run(inc));
   PLIM_CHECK(
       plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &search.track));
-  PLIM_CHECK(run_rounds(&search, &start));
+  PLIM_CHECK(anneal_runs(&search, &start));
 done:
   plim_track_free(search.track);
   plim_schedule_free(&search.current);

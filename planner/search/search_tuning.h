@@ -34,7 +34,8 @@ static const struct plim_search_tuning {
         round_factor;
   } portfolio;
   struct {
-    int32_t effort_quick, effort_strong, effort_hard, hard_part, moves_between_packings, compare_percent;
+    int32_t packing_rounds_quick, packing_rounds_strong, packing_rounds_hard, hard_part, moves_between_packings,
+        compare_percent;
     int32_t neighbourhoods, neighbourhoods_with_choices, limit_part;
     double cold, weight, pace;
   } searcher;
@@ -59,12 +60,12 @@ static const struct plim_search_tuning {
     int32_t work_a_change;
   } polish;
   struct {
-    int32_t effort_quick, effort_strong, moves_between_strong, moves_an_op, moves_min, moves_max;
+    int32_t packing_rounds_quick, packing_rounds_strong, moves_between_strong, moves_an_op, moves_min, moves_max;
     int32_t moves_percent, all_percent;
     double hot, cold, weight;
   } keep_all;
   struct {
-    int32_t effort_quick, effort_strong, moves_between_packings, rounds, quick_rounds, packing_rounds;
+    int32_t packing_rounds_quick, packing_rounds_strong, moves_between_packings, runs, quick_runs, packing_runs;
     int32_t moves_an_op, moves_min, moves_max, moves_min_asked, covering_part, limit_part, seeds, runs_an_op;
     int32_t share[PLIM_MOVES];
     double cold, order_hot, order_weight, order_time_weight, seed_hot, seed_weight, seed_time_weight;
@@ -73,7 +74,8 @@ static const struct plim_search_tuning {
     int32_t work_a_read, chain_depth;
   } walk;
   struct {
-    int32_t first_percent, effort, runs_an_op, walks, below_percent, below_area_percent, diverged_percent, near_bulk;
+    int32_t first_percent, packing_rounds, runs_an_op, walks, below_percent, below_area_percent, diverged_percent,
+        near_bulk;
     int32_t missed_rounds, few_changes;
     double rate_factor, first_keep_share, keep_share, noise, restart_factor, bulk_left;
   } covering;
@@ -95,10 +97,10 @@ static const struct plim_search_tuning {
         },
     .searcher =
         {
-            .effort_quick = 4,   /* rounds of packing while an annealing run goes on */
-            .effort_strong = 24, /* rounds of packing at its end */
-            .effort_hard = 180,  /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
-            .hard_part = 12,     /* it is tried where the excess is at most one part in so many of the budget */
+            .packing_rounds_quick = 4,   /* rounds of packing while an annealing run goes on */
+            .packing_rounds_strong = 24, /* rounds of packing at its end */
+            .packing_rounds_hard = 180,  /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
+            .hard_part = 12,             /* it is tried where the excess is at most one part in so many of the budget */
             .moves_between_packings = 10,        /* moves for each op between two packings that were too large */
             .compare_percent = 60,               /* percent of evictions that take the cheaper a byte of two items */
             .neighbourhoods = 40,                /* exact neighbourhoods after an annealing run. Measured: 0414173 */
@@ -156,33 +158,33 @@ static const struct plim_search_tuning {
     .polish = {.work_a_change = 500 /* ns that trying one change takes, about: for deadlines */},
     .keep_all =
         {
-            .effort_quick = 4,          /* rounds of packing of a new lowest peak */
-            .effort_strong = 24,        /* rounds of packing of the best, seldom */
-            .moves_between_strong = 40, /* moves for each op between two of those */
-            .moves_an_op = 300,         /* moves for each op ... */
-            .moves_min = 2000,          /* ... plus so many moves ... */
-            .moves_max = 3002000,       /* ... up to so many moves */
-            .moves_percent = 10,        /* percent of the time limit for moves */
-            .all_percent = 15,          /* percent of it for moves and packing */
-            .hot = 2,                   /* first temperature, in points of overhead */
-            .cold = 0.01,               /* last temperature */
-            .weight = 1,                /* first weight of bytes above the limit */
+            .packing_rounds_quick = 4,   /* rounds of packing of a new lowest peak */
+            .packing_rounds_strong = 24, /* rounds of packing of the best, seldom */
+            .moves_between_strong = 40,  /* moves for each op between two of those */
+            .moves_an_op = 300,          /* moves for each op ... */
+            .moves_min = 2000,           /* ... plus so many moves ... */
+            .moves_max = 3002000,        /* ... up to so many moves */
+            .moves_percent = 10,         /* percent of the time limit for moves */
+            .all_percent = 15,           /* percent of it for moves and packing */
+            .hot = 2,                    /* first temperature, in points of overhead */
+            .cold = 0.01,                /* last temperature */
+            .weight = 1,                 /* first weight of bytes above the limit */
         },
     .min_memory =
         {
-            .effort_quick = 8,            /* rounds of packing while a run goes on */
-            .effort_strong = 96,          /* rounds of packing at its end */
+            .packing_rounds_quick = 8,    /* rounds of packing while a run goes on */
+            .packing_rounds_strong = 96,  /* rounds of packing at its end */
             .moves_between_packings = 40, /* moves for each op between two packings */
-            .rounds = 9,                  /* annealing runs */
-            .quick_rounds = 4,            /* annealing runs with incumbent->is_quick */
-            .packing_rounds = 2,          /* the last runs, which pack what they meet */
+            .runs = 9,                    /* annealing runs */
+            .quick_runs = 4,              /* annealing runs with incumbent->is_quick */
+            .packing_runs = 2,            /* the last runs, which pack what they meet */
             .moves_an_op = 600,           /* moves of a run for each op ... */
             .moves_min = 4000,            /* ... plus so many moves ... */
             .moves_max = 150000,          /* ... up to so many moves */
             .moves_min_asked = 40000,     /* moves of a run, at least, of iterations asked for: fewer find much less */
             .covering_part = 8,           /* covering lowers the peak by one part in so many. Measured: 16699c71 */
             .limit_part = 32,             /* the limit is one part in so many of the way from peak to bound */
-            .seeds = 16,                  /* random streams for each seed; at least `rounds` */
+            .seeds = 16,                  /* random streams for each seed; at least `runs` */
             .runs_an_op = 10,             /* runs of each op that there is room for */
             .share = {25, 15, 15, 10, 10, 25, 5, 0}, /* shares of the moves, as in a round */
             .cold = 0.002,                           /* last temperature, in points of overhead */
@@ -201,7 +203,7 @@ static const struct plim_search_tuning {
     .covering =
         {
             .first_percent = 85,     /* percent of the time that are over when the first round ends, at the latest */
-            .effort = 8,             /* rounds of packing */
+            .packing_rounds = 8,     /* rounds of packing */
             .runs_an_op = 8,         /* runs of each op that there is room for */
             .walks = 200,            /* walks of a round, at most */
             .below_percent = 3,      /* percent of the goal by which a walk may aim below it */

@@ -11,9 +11,9 @@
 #include "planner/search/searches.h"
 
 /* Pack the candidate and submit it. */
-static plim_status try_candidate(plim_searcher *searcher, int32_t effort) {
+static plim_status try_candidate(plim_searcher *searcher, int32_t packing_rounds) {
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->candidate, effort, &result));
+  PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->candidate, packing_rounds, &result));
   searcher->excess_bytes = result.bytes - searcher->inc->budget_bytes;
   return PLIM_OK;
 }
@@ -25,10 +25,10 @@ static int is_near(const plim_searcher *searcher, int64_t time_ns) {
          (!searcher->inc->has_best || time_ns < searcher->inc->best_ns);
 }
 
-/* Pack the candidate with more effort; where that almost fits, by exact search. */
+/* Pack the candidate in more rounds; where that almost fits, by exact search. */
 static plim_status pack_well(plim_searcher *searcher, int64_t time_ns) {
-  PLIM_TRY(try_candidate(searcher, search_tuning.searcher.effort_strong));
-  return is_near(searcher, time_ns) ? try_candidate(searcher, search_tuning.searcher.effort_hard) : PLIM_OK;
+  PLIM_TRY(try_candidate(searcher, search_tuning.searcher.packing_rounds_strong));
+  return is_near(searcher, time_ns) ? try_candidate(searcher, search_tuning.searcher.packing_rounds_hard) : PLIM_OK;
 }
 
 /* Pack the schedule in the track and submit it. Where it does not fit, the next packing waits for some moves. It may be
@@ -36,7 +36,8 @@ static plim_status pack_well(plim_searcher *searcher, int64_t time_ns) {
 static plim_status try_current(plim_searcher *searcher, plim_anneal *anneal) {
   plim_submit_result result;
   PLIM_TRY(plim_track_store(anneal->mover.track, &searcher->current));
-  PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->current, search_tuning.searcher.effort_quick, &result));
+  PLIM_TRY(
+      plim_incumbent_submit(searcher->inc, &searcher->current, search_tuning.searcher.packing_rounds_quick, &result));
   int fits = result.bytes <= searcher->inc->budget_bytes;
   if (!fits) {
     searcher->next_try =
@@ -118,7 +119,7 @@ static plim_status pack_candidate(plim_searcher *searcher, int64_t limit) {
   searcher->candidate = rough;
   int polished = polished_ns < searcher->candidate_ns;
   if (status != PLIM_OK || tried || (polished && searcher->excess_bytes <= 0)) return status;
-  return polished ? try_candidate(searcher, search_tuning.searcher.effort_strong)
+  return polished ? try_candidate(searcher, search_tuning.searcher.packing_rounds_strong)
                   : pack_well(searcher, searcher->candidate_ns);
 }
 

@@ -93,7 +93,7 @@ void plim_neighbourhood_improve(plim_mover *mover, int32_t tries);
  *
  * Annealing knows peaks, the budget bounds packed sizes. So each run works with a limit on the peak. Its *candidate* is
  * the fastest schedule within that limit that beats the best plan. The candidate is packed every few thousand moves;
- * with more effort when the run ends; and by exact search where it almost fits. Where it does not fit, the limit of the
+ * in more rounds when the run ends; and by exact search where it almost fits. Where it does not fit, the limit of the
  * next run is lower by half of the excess. */
 
 /* The settings of one annealing run. */

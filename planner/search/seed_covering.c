@@ -132,7 +132,7 @@ static plim_status take_outcome(covering_search *search) {
   PLIM_TRY(plim_track_store(track, &search->best));
   search->best_peak = peak;
   if (!within) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit(search->inc, &search->best, search_tuning.covering.effort, &result));
+  PLIM_TRY(plim_incumbent_submit(search->inc, &search->best, search_tuning.covering.packing_rounds, &result));
   if (result.bytes <= search->budget) search->best_ns = time_ns;
   if (result.bytes > search->budget) search->goal -= (result.bytes - search->budget) / 2 + search->inc->problem->align;
   return PLIM_OK;

@@ -92,8 +92,8 @@ static void set_options(const functions *f, void *cbc, const plim_solve_options 
   set_number(f, cbc, "ratioGap", options->gap);
   set_number(f, cbc, "allowableGap", options->absolute_gap);
   if (options->seconds > 0) set_number(f, cbc, "seconds", options->seconds);
-  if (options->effort > 0 && !options->relax) {
-    set_number(f, cbc, "maxNodes", options->effort < INT32_MAX ? (double)options->effort : INT32_MAX);
+  if (options->iterations > 0 && !options->relax) {
+    set_number(f, cbc, "maxNodes", options->iterations < INT32_MAX ? (double)options->iterations : INT32_MAX);
   }
   if (options->threads > 1) set_number(f, cbc, "threads", options->threads);
   if (options->cutoff < INFINITY) set_number(f, cbc, "cutoff", options->cutoff);

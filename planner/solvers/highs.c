@@ -117,9 +117,9 @@ static int set_options(const functions *f, void *highs, const plim_solve_options
   int worst = f->set_bool(highs, "output_flag", 0);
   worst |= f->set_int(highs, "threads", options->threads > 1 ? options->threads : 1);
   if (options->seconds > 0) worst |= f->set_double(highs, "time_limit", options->seconds);
-  if (options->effort > 0) {
+  if (options->iterations > 0) {
     const char *option = options->relax ? "simplex_iteration_limit" : "mip_max_nodes";
-    worst |= f->set_int(highs, option, options->effort < INT32_MAX ? (highs_int)options->effort : INT32_MAX);
+    worst |= f->set_int(highs, option, options->iterations < INT32_MAX ? (highs_int)options->iterations : INT32_MAX);
   }
   if (options->relax) worst |= f->set_bool(highs, "solve_relaxation", 1);
   worst |= f->set_double(highs, "mip_rel_gap", options->gap);

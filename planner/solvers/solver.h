@@ -58,7 +58,7 @@ typedef struct plim_solve_options {
   int32_t relax;       /* 1: integer columns may be fractions; the objective is then a bound */
   int32_t threads;     /* 0 and 1: one */
   double seconds;      /* elapsed time; 0: no limit */
-  int64_t effort;      /* nodes of the tree, of a relaxation pivots; 0: no limit. CBC counts no pivots */
+  int64_t iterations;  /* nodes of the tree, of a relaxation pivots; 0: no limit. CBC counts no pivots */
   double gap;          /* relative difference of objective and bound at which to stop */
   double absolute_gap; /* the same, absolute: just below the least step where objectives come in steps */
   double cutoff;       /* points that are not below it are of no interest; INFINITY: none */

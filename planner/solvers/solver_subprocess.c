@@ -83,7 +83,7 @@ static void write_model(listener *progress, const plim_model *model) {
                                   .relax = options->relax,
                                   .threads = options->threads,
                                   .has_start = options->start != NULL,
-                                  .effort = options->effort,
+                                  .iterations = options->iterations,
                                   .seconds = options->seconds,
                                   .gap = options->gap,
                                   .absolute_gap = options->absolute_gap,

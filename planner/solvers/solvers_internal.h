@@ -97,7 +97,7 @@ typedef struct plim_share {
   char back_end[PLIM_SHARE_NAME]; /* its name */
   int32_t n_columns, n_rows, n_entries;
   int32_t relax, threads, has_start;
-  int64_t effort;
+  int64_t iterations;
   double seconds, gap, absolute_gap, cutoff;
   atomic_int stop;              /* the caller asks for an end */
   plim_status status;           /* of the answer */

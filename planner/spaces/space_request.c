@@ -124,7 +124,7 @@ double plim_space_seconds_left(const plim_space_request *request) {
 plim_solve_options plim_space_effort(const plim_space_request *request) {
   return (plim_solve_options){.threads = request->options->threads,
                               .seconds = plim_space_seconds_left(request),
-                              .effort = request->options->iterations,
+                              .iterations = request->options->iterations,
                               .cutoff = INFINITY};
 }
 

@@ -23,7 +23,7 @@ static plim_status submit(void *user, plim_checkpoints *checkpoints) {
   PLIM_TRY(plim_checkpoints_schedule(checkpoints, 1, INT32_MAX, &run->schedule));
   PLIM_TRY(plim_incumbent_evaluate(inc, &run->schedule, &timeline));
   if (inc->has_best && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
-  return plim_incumbent_submit(run->inc, &run->schedule, strategies_tuning.chen.effort, NULL);
+  return plim_incumbent_submit(run->inc, &run->schedule, strategies_tuning.chen.packing_rounds, NULL);
 }
 
 static plim_status every_sqrt(plim_checkpoints *checkpoints, chen *run) {

@@ -7,7 +7,7 @@
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"
 
-/* Effort of the cut model. An iteration of the options is as much work as a move of the search. */
+/* Work of the cut model. An iteration of the options is as much work as a move of the search. */
 static int64_t strategy_work(const plim_plan_options *options) {
   const int64_t max_work = INT64_MAX / 4;
   if (options->iterations > 0) {

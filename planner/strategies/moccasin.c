@@ -24,18 +24,18 @@ typedef struct moccasin {
 } moccasin;
 
 /* Submit the schedule of a set of repeats; *bytes (may be NULL) is what the budget bounds. */
-static plim_status submit(moccasin *run, const plim_repeats *repeats, int32_t effort, int64_t *bytes) {
+static plim_status submit(moccasin *run, const plim_repeats *repeats, int32_t packing_rounds, int64_t *bytes) {
   plim_submit_result result;
   PLIM_TRY(plim_staged_evaluate(&run->staged, repeats));
   PLIM_TRY(plim_staged_schedule(&run->staged, &run->schedule));
-  PLIM_TRY(plim_incumbent_submit(run->inc, &run->schedule, effort, &result));
+  PLIM_TRY(plim_incumbent_submit(run->inc, &run->schedule, packing_rounds, &result));
   if (bytes) *bytes = result.bytes;
   return PLIM_OK;
 }
 
 /* Submit a set of repeats, and keep it as the start where it is better: fitting before not, then faster or lower. */
 static plim_status consider(moccasin *run, const plim_repeats *repeats) {
-  PLIM_TRY(submit(run, repeats, strategies_tuning.moccasin.effort, NULL));
+  PLIM_TRY(submit(run, repeats, strategies_tuning.moccasin.packing_rounds, NULL));
   const plim_staged *staged = &run->staged;
   int64_t limit = run->inc->min_memory ? 0 : run->inc->budget_bytes;
   int fits = staged->peak_bytes <= limit, best_fits = run->best_peak <= limit;
@@ -85,7 +85,7 @@ static int64_t node_limit(const moccasin *run) {
 
 static plim_status on_better(void *user, const plim_repeats *better) {
   moccasin *run = user;
-  PLIM_TRY(submit(run, better, strategies_tuning.moccasin.effort_quick, NULL));
+  PLIM_TRY(submit(run, better, strategies_tuning.moccasin.packing_rounds_quick, NULL));
   plim_incumbent_report(run->inc, "moccasin");
   return PLIM_OK;
 }
@@ -107,7 +107,7 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
   plim_status status = plim_staged_search_run(&search, run->best.n > 0 ? &run->best : NULL);
   plim_status submitted = PLIM_OK;
   *found = search.found;
-  if (search.found) submitted = submit(run, &search.best, strategies_tuning.moccasin.effort, bytes);
+  if (search.found) submitted = submit(run, &search.best, strategies_tuning.moccasin.packing_rounds, bytes);
   if (search.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &search.best);
   if (submitted == PLIM_OK && search.is_exhausted && run->dag->is_exact && limit >= inc->budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */

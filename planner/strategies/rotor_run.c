@@ -56,7 +56,7 @@ static plim_status polish(rotor_run *run) {
   PLIM_TRY(plim_polish(run->track, budget));
   PLIM_TRY(plim_track_store(run->track, &run->polished));
   return run->track->time_ns < run->inc->best_ns
-             ? plim_incumbent_submit(run->inc, &run->polished, strategies_tuning.rotor.effort, NULL)
+             ? plim_incumbent_submit(run->inc, &run->polished, strategies_tuning.rotor.packing_rounds, NULL)
              : PLIM_OK;
 }
 
@@ -73,7 +73,7 @@ static plim_status submit(rotor_run *run, int32_t units) {
     PLIM_TRY(status);
     if (plim_schedule_equals(&run->runner.schedule, &run->last)) continue;
     PLIM_TRY(plim_schedule_copy(&run->last, &run->runner.schedule));
-    PLIM_TRY(plim_incumbent_submit(run->inc, &run->last, strategies_tuning.rotor.effort, NULL));
+    PLIM_TRY(plim_incumbent_submit(run->inc, &run->last, strategies_tuning.rotor.packing_rounds, NULL));
     if (run->track) PLIM_TRY(polish(run));
   }
   return PLIM_OK;
@@ -145,7 +145,7 @@ static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *ou
   PLIM_CHECK(plim_schedule_program_order(inc->problem, &order));
   PLIM_CHECK(plim_incumbent_evaluate(inc, &order, &timeline));
   *out = timeline->peak_bytes - always;
-  PLIM_CHECK(plim_incumbent_submit(inc, &order, strategies_tuning.rotor.effort, NULL));
+  PLIM_CHECK(plim_incumbent_submit(inc, &order, strategies_tuning.rotor.packing_rounds, NULL));
 done:
   plim_schedule_free(&order);
   return status;

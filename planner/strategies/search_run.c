@@ -78,7 +78,7 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &order));
   if (plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(begin_many(inc, &order));
-  PLIM_CHECK(plim_seed_replay(inc, strategies_tuning.search.effort, &order));
+  PLIM_CHECK(plim_seed_replay(inc, strategies_tuning.search.packing_rounds, &order));
   PLIM_CHECK(plim_portfolio_run(inc, &order));
 done:
   plim_schedule_free(&order);

@@ -72,7 +72,7 @@ static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, in
   return status;
 }
 
-static plim_status replay_order(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
+static plim_status replay_order(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *order = NULL;
@@ -86,7 +86,7 @@ static plim_status replay_order(plim_incumbent *inc, int32_t effort, plim_schedu
     int64_t bytes = percent == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * percent;
     PLIM_CHECK(replay_within(inc, order, bytes, &schedule));
     if (schedule.n == 0) continue;
-    PLIM_CHECK(plim_incumbent_submit(inc, &schedule, effort, &result));
+    PLIM_CHECK(plim_incumbent_submit(inc, &schedule, packing_rounds, &result));
     if (result.peak_bytes > inc->budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
     PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
@@ -97,9 +97,9 @@ done:
   return status;
 }
 
-plim_status plim_seed_replay(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
+plim_status plim_seed_replay(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *seed) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / strategies_tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
-  return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, effort, seed));
+  return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, packing_rounds, seed));
 }

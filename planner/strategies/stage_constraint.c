@@ -14,7 +14,7 @@ static int32_t copies_for(const plim_dag *dag) {
 }
 
 /* The search gets half of the time left; without a time limit a few thousand nodes. */
-static void limit_effort(const plim_stage_plans *plans, plim_staged_search *search) {
+static void set_limits(const plim_stage_plans *plans, plim_staged_search *search) {
   const plim_plan_options *options = plans->inc->options;
   double seconds = plim_stage_plans_seconds(plans->inc);
   search->nodes =
@@ -56,7 +56,7 @@ plim_status plim_stage_plans_search(plim_stage_plans *plans) {
                                .seed = inc->options->seed,
                                .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;
-  limit_effort(plans, &search);
+  set_limits(plans, &search);
   PLIM_CHECK(begin_at_best(plans, search.copies, &start));
   status = plim_staged_search_run(&search, &start);
   if (search.found) submitted = submit_repeats(plans, &search.best);

@@ -33,7 +33,7 @@ static plim_status submit(plim_stage_plans *plans) {
   const plim_stage_schedule *stages = plans->stages;
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(plans->dag, stages->n_positions, stages->node, &plans->schedule));
-  PLIM_TRY(plim_incumbent_submit(plans->inc, &plans->schedule, strategies_tuning.stages.effort, &result));
+  PLIM_TRY(plim_incumbent_submit(plans->inc, &plans->schedule, strategies_tuning.stages.packing_rounds, &result));
   plans->excess_bytes = result.bytes - plans->inc->budget_bytes;
   if (stages->peak_bytes > plans->limit_bytes || (plans->has_best && stages->time_ns >= plans->best->time_ns)) {
     return PLIM_OK;
@@ -192,7 +192,7 @@ plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
   plim_solve_options options = {.relax = relax,
                                 .threads = plans->inc->options->threads,
                                 .seconds = plim_stage_plans_seconds(plans->inc),
-                                .effort = plans->inc->options->iterations,
+                                .iterations = plans->inc->options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
                                 .start = start,

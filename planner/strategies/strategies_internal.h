@@ -24,7 +24,7 @@ PLIM_MUST_USE plim_status plim_submit_plan(plim_incumbent *incumbent, const plim
 /* Replay program order in arenas of the budget and of a few smaller ones (a schedule whose addresses were decided while
  * it ran need not pack as well again), and submit what comes out. *seed gets the fastest one whose peak is within the
  * budget, or stays as it is when there is none. Deterministic. */
-PLIM_MUST_USE plim_status plim_seed_replay(plim_incumbent *incumbent, int32_t effort, plim_schedule *seed);
+PLIM_MUST_USE plim_status plim_seed_replay(plim_incumbent *incumbent, int32_t packing_rounds, plim_schedule *seed);
 
 /* ==== class stages (stage_plans.c, stage_constraint.c) ==== */
 
@@ -50,9 +50,9 @@ PLIM_MUST_USE plim_status plim_stage_plans_order(plim_stage_plans *plans);
 /* Submit program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
 
-/* Submit what the constraint search finds with half of the effort, from the best so far. Where it ends, and the graph
- * is small enough to allow as many runs of a node as stages, the best is proved and the bound raised to it.
- * Deterministic without a time limit. */
+/* Submit what the constraint search finds from the best so far, in half of the time left or, without a limit, in a few
+ * thousand nodes. Where it ends, and the graph is small enough to allow as many runs of a node as stages, the best is
+ * proved and the bound raised to it. Deterministic without a time limit. */
 PLIM_MUST_USE plim_status plim_stage_plans_search(plim_stage_plans *plans);
 
 /* Submit the plan of the cut model for that many bytes as stages, where it has one. Needs no solver and takes graphs

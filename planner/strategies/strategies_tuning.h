@@ -17,17 +17,17 @@ enum {
 
 static const struct plim_strategies_tuning {
   struct {
-    int32_t effort, covering_ops, covering_rounds, covering_percent, deep_percent, reserve_parts;
+    int32_t packing_rounds, covering_ops, covering_rounds, covering_percent, deep_percent, reserve_parts;
     int64_t deep_ns, reserve_ns;
   } search;
   struct {
     int32_t percent, moves_an_op, work, work_a_move;
   } cut;
   struct {
-    int32_t effort, thresholds, thresholds_many, many_ops;
+    int32_t packing_rounds, thresholds, thresholds_many, many_ops;
   } chen;
   struct {
-    int32_t stages, units_max, units_min, table_work, table_parts, beyond_part, effort, runs_an_op, failures;
+    int32_t stages, units_max, units_min, table_work, table_parts, beyond_part, packing_rounds, runs_an_op, failures;
     int32_t smaller_percent[PLIM_ROTOR_SMALLER];
   } rotor;
   struct {
@@ -35,11 +35,11 @@ static const struct plim_strategies_tuning {
     int64_t budget_percent[PLIM_REPLAY_BUDGETS];
   } replay;
   struct {
-    int32_t effort, effort_quick, rounds, seed_share, seed_moves_an_op, tree_work, nodes_min;
+    int32_t packing_rounds, packing_rounds_quick, rounds, seed_share, seed_moves_an_op, tree_work, nodes_min;
     int32_t min_memory_rounds, min_memory_nodes;
   } moccasin;
   struct {
-    int32_t effort, cut_work, moves_an_op, moves_max, search_parts, halving_part;
+    int32_t packing_rounds, cut_work, moves_an_op, moves_max, search_parts, halving_part;
     int64_t search_ns;
     double seconds_min, infinite;
   } stages;
@@ -55,7 +55,7 @@ static const struct plim_strategies_tuning {
 } strategies_tuning = {
     .search =
         {
-            .effort = 24,            /* rounds of packing of first plans */
+            .packing_rounds = 24,    /* rounds of packing of first plans */
             .covering_ops = 1500,    /* ops above which covering comes before annealing. Measured: 10bc1af2 */
             .covering_rounds = 12,   /* rounds of covering, at most; annealing gains more after the sixth */
             .covering_percent = 60,  /* percent of the time left that is for covering */
@@ -73,7 +73,7 @@ static const struct plim_strategies_tuning {
         },
     .chen =
         {
-            .effort = 8,          /* rounds of packing */
+            .packing_rounds = 8,  /* rounds of packing */
             .thresholds = 40,     /* thresholds of the greedy form */
             .thresholds_many = 7, /* the same for more than many_ops ops */
             .many_ops = 2000,     /* ops from which each threshold takes long */
@@ -86,7 +86,7 @@ static const struct plim_strategies_tuning {
             .table_work = 300000000, /* ns for the table, about */
             .table_parts = 10,       /* one part in so many of a time limit is for the table */
             .beyond_part = 4,        /* the table ends one part in so many of the budget above it */
-            .effort = 8,             /* rounds of packing */
+            .packing_rounds = 8,     /* rounds of packing */
             .runs_an_op = 64,        /* plans of more runs of each op on average are given up */
             .failures = 3,           /* sizes in succession without a better plan; then no more are tried */
             .smaller_percent = {70, 85, 55}, /* percent of the best size: plans that are polished for the budget */
@@ -99,19 +99,19 @@ static const struct plim_strategies_tuning {
         },
     .moccasin =
         {
-            .effort = 24,             /* rounds of packing of the best */
-            .effort_quick = 4,        /* the same while the tree is searched */
-            .rounds = 6,              /* lower limits that are tried where plans do not pack */
-            .seed_share = 4,          /* one part in so many of the effort is for the first schedule */
-            .seed_moves_an_op = 1000, /* moves for each op of the first schedule, without limits */
-            .tree_work = 20000000,    /* nodes x (ops + links) of the tree without limits: some seconds */
-            .nodes_min = 4000,        /* nodes of the tree, at least */
-            .min_memory_rounds = 24,  /* trees of the min-memory search */
-            .min_memory_nodes = 1500, /* nodes of each */
+            .packing_rounds = 24,      /* rounds of packing of the best */
+            .packing_rounds_quick = 4, /* the same while the tree is searched */
+            .rounds = 6,               /* lower limits that are tried where plans do not pack */
+            .seed_share = 4,           /* one part in so many of the packing_rounds is for the first schedule */
+            .seed_moves_an_op = 1000,  /* moves for each op of the first schedule, without limits */
+            .tree_work = 20000000,     /* nodes x (ops + links) of the tree without limits: some seconds */
+            .nodes_min = 4000,         /* nodes of the tree, at least */
+            .min_memory_rounds = 24,   /* trees of the min-memory search */
+            .min_memory_nodes = 1500,  /* nodes of each */
         },
     .stages =
         {
-            .effort = 16,            /* rounds of packing */
+            .packing_rounds = 16,    /* rounds of packing */
             .cut_work = 500000000,   /* work of the cut model for a plan, about ns */
             .moves_an_op = 2000,     /* moves for each op of the search that gives a first plan ... */
             .moves_max = 600000,     /* ... up to this */

@@ -7,7 +7,7 @@
 #include "planner/chain/rotor.h"
 #include "runtime/base/effort.h"
 
-enum { MOST_STAGES = 512, DENSE_SLOTS = 128, EFFORT = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };
+enum { MOST_STAGES = 512, DENSE_SLOTS = 128, PACKING_ROUNDS = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };
 
 /* n over k, INT64_MAX / 4 when it is more. k + 1 factors at most are looked at. */
 static int64_t binomial(int64_t n, int64_t k) {
@@ -68,7 +68,7 @@ static plim_status submit(plim_incumbent *inc, plim_stage_runner *r, int32_t slo
   plim_status status = reverse(r, 0, r->stages->n, slots);
   if (status == PLIM_ENOFIT) return PLIM_OK; /* too many runs */
   if (status != PLIM_OK) return status;
-  return plim_incumbent_submit(inc, &r->schedule, EFFORT, NULL);
+  return plim_incumbent_submit(inc, &r->schedule, PACKING_ROUNDS, NULL);
 }
 
 static plim_status try_slots(plim_incumbent *inc, const plim_stages *stages) {

@@ -92,7 +92,7 @@ static void solve(plim_context *ctx, const plim_back_end *back_end, teller *t) {
   const plim_solve_options options = {.relax = s->relax,
                                       .threads = s->threads,
                                       .seconds = s->seconds * own_share,
-                                      .effort = s->effort,
+                                      .iterations = s->iterations,
                                       .gap = s->gap,
                                       .absolute_gap = s->absolute_gap,
                                       .cutoff = s->cutoff,

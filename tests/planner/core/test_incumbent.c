@@ -6,7 +6,7 @@
 #include "tests/support/planner_case.h"
 #include "tests/support/test_seed.h"
 
-enum { CASES = 80, SCHEDULES = 12, EFFORT = 8 };
+enum { CASES = 80, SCHEDULES = 12, PACKING_ROUNDS = 8 };
 
 /* A few random changes further. */
 static void draw_schedule(plim_track *track, uint64_t *random, plim_schedule *out) {
@@ -85,7 +85,7 @@ Test(incumbent, figures_are_those_of_the_schedule_that_is_told) {
     for (int i = 0; i < SCHEDULES; i++) {
       plim_submit_result result;
       draw_schedule(r.track, &r.random, &r.schedule);
-      cr_assert_eq(plim_incumbent_submit(r.inc, &r.schedule, EFFORT, &result), PLIM_OK);
+      cr_assert_eq(plim_incumbent_submit(r.inc, &r.schedule, PACKING_ROUNDS, &result), PLIM_OK);
       cr_assert_eq(plim_timeline_evaluate(r.timeline, result.schedule), PLIM_OK);
       cr_assert_eq(result.time_ns, r.timeline->time_ns, "seed %d", (int)seed);
       cr_assert_eq(result.peak_bytes, r.timeline->peak_bytes, "seed %d", (int)seed);

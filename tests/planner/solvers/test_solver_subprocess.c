@@ -114,7 +114,7 @@ Test(solver_subprocess, the_whole_model_and_its_options_reach_the_process) {
   plim_model m = {.ctx = ctx};
   const double start[2] = {1000, 2000};
   const plim_solve_options options = {
-      .relax = 1, .threads = 3, .effort = 500, .gap = 0.5, .absolute_gap = 0.25, .cutoff = 64, .start = start};
+      .relax = 1, .threads = 3, .iterations = 500, .gap = 0.5, .absolute_gap = 0.25, .cutoff = 64, .start = start};
   plim_solution s;
   double point[2] = {0};
   for (int i = 0; i < 2; i++) plim_model_term(&m, plim_model_column(&m, 3 + i, -10, 20, i), 100 + i);
