@@ -21,7 +21,7 @@ typedef struct cut_tools {
 
 struct plim_bound_cache {
   const plim_problem *problem;
-  cut_tools own, order; /* of the problem's class; of program order, where that is another */
+  cut_tools own, in_order; /* of the problem's class; of program order, where that is another */
 };
 
 plim_status plim_bound_cache_new(const plim_problem *p, plim_bound_cache **out) {
@@ -52,7 +52,7 @@ done:
 void plim_bound_cache_free(plim_bound_cache *bound_cache) {
   if (!bound_cache) return;
   free_tools(&bound_cache->own);
-  free_tools(&bound_cache->order);
+  free_tools(&bound_cache->in_order);
   plim_release(bound_cache->problem->ctx, bound_cache, 1, sizeof *bound_cache);
 }
 
@@ -94,7 +94,7 @@ static plim_status raise_bound(plim_incumbent *inc, const cut_tools *tools, cons
 }
 
 /* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
-static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allowance left, plim_schedule *seed) {
+static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allowance left, plim_schedule *start) {
   const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
@@ -112,7 +112,7 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allo
     PLIM_CHECK(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
     PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.packing_rounds, &result));
     int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
-    if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
+    if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(start, result.schedule));
     if (faster) fastest = result.time_ns;
     if (result.bytes <= inc->budget_bytes) break;
     target -= (i + 1) * (result.bytes - inc->budget_bytes);
@@ -123,15 +123,15 @@ done:
 }
 
 static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *bound_cache, const cut_allowance *left,
-                                     plim_schedule *seed) {
+                                     plim_schedule *start) {
   const plim_problem *p = inc->problem;
   cut_allowance half = half_of(left);
-  cut_tools *order = p->has_fixed_order ? &bound_cache->own : &bound_cache->order;
+  cut_tools *in_order = p->has_fixed_order ? &bound_cache->own : &bound_cache->in_order;
   PLIM_TRY(make_tools(p, p->has_fixed_order, &bound_cache->own));
   PLIM_TRY(raise_bound(inc, &bound_cache->own, &half));
   if (plim_incumbent_decided(inc)) return PLIM_OK;
-  PLIM_TRY(make_tools(p, 1, order));
-  return suggest(inc, order, (cut_allowance){half.work, left->deadline_ns}, seed);
+  PLIM_TRY(make_tools(p, 1, in_order));
+  return suggest(inc, in_order, (cut_allowance){half.work, left->deadline_ns}, start);
 }
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
@@ -163,14 +163,14 @@ plim_status plim_cut_bound(plim_incumbent *inc) {
   return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &left, inc->has_best ? inc->best_ns : INT64_MAX);
 }
 
-plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
+plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *start) {
   plim_bound_cache *bound_cache = NULL;
   cut_allowance left = {work, deadline_ns};
   plim_incumbent_note_bounded(inc);
   if (inc->problem->n_ops > PLIM_CUT_MAX_OPS) return PLIM_OK;
   if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
-  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &left, seed);
+  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &left, start);
   plim_bound_cache_free(bound_cache);
   return plim_effort_end(inc->problem->ctx, outer_ns, status);
 }

@@ -144,7 +144,7 @@ plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *ta
   options->time_limit_ns = task->time_limit_ns;
   if (task->iterations > 0) options->iterations = task->iterations;
   if (task->unpacked) options->unpacked = 1;
-  options->seed += task->seed_step;
+  options->seed += task->seed_offset;
   child->options = options;
   child->budget_bytes = options->budget_bytes;
   child->min_memory = task->min_memory;

@@ -93,7 +93,7 @@ typedef struct plim_child {
   int64_t time_limit_ns;    /* from now on; 0: none */
   int64_t iterations;       /* moves; 0: the parent's */
   int32_t unpacked;         /* 1: the budget bounds peaks; nothing is packed */
-  uint64_t seed_step;       /* is added to the seed */
+  uint64_t seed_offset;     /* is added to the seed */
   int32_t runs_an_op_limit; /* its searches run no op more often; 0: no limit */
 } plim_child;
 

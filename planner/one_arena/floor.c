@@ -11,13 +11,13 @@
 #include "runtime/base/effort.h"
 
 /* The order of the smallest arena without recomputation. Every strategy that begins there would look for it again. */
-static plim_status find_keep_all(const plim_strategy_task *task, plim_schedule *order, int64_t *bytes) {
+static plim_status find_keep_all(const plim_strategy_task *task, plim_schedule *out, int64_t *bytes) {
   plim_plan_options options = *task->options;
   plim_incumbent *inc = NULL;
   options.budget_bytes = INT64_MAX;
   plim_status status = plim_incumbent_begin(task->problem, &options, &inc);
   if (status == PLIM_OK) status = plim_incumbent_best_so_far(inc, plim_keep_all_run(inc));
-  if (status == PLIM_OK) status = plim_schedule_copy(order, &inc->best);
+  if (status == PLIM_OK) status = plim_schedule_copy(out, &inc->best);
   if (status == PLIM_OK) *bytes = inc->best_bytes;
   plim_incumbent_end(inc);
   return status;

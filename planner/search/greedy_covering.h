@@ -8,7 +8,7 @@
  *          the input until then, or the cost of a repeat of the input's op before it
  *   rate   of a walk: the area that is worth a nanosecond. Area / rate is time. A repeat is added where its gain is
  *          larger than its cost.
- * A *walk* goes through the schedule once. Walks at falling rates make a round (seed_covering.c). */
+ * A *walk* goes through the schedule once. Walks at falling rates make a round (greedy_covering_run.c). */
 #ifndef PLIM_PLANNER_SEARCH_GREEDY_COVERING_H
 #define PLIM_PLANNER_SEARCH_GREEDY_COVERING_H
 

@@ -76,7 +76,7 @@ static int packs_in(uint64_t run) {
 /* One annealing run from `start`. */
 static plim_status anneal(min_memory_search *search, const plim_schedule *start, uint64_t run) {
   plim_incumbent *inc = search->inc;
-  int packs = packs_in(run), from_seed = !packs && run % 3 == 2;
+  int packs = packs_in(run), from_checkpoints = !packs && run % 3 == 2;
   PLIM_TRY(
       plim_track_make_room(&search->track, start->n)); /* a point of the plan front may have more runs than the room */
   plim_track_load(search->track, start);
@@ -85,10 +85,11 @@ static plim_status anneal(min_memory_search *search, const plim_schedule *start,
   plim_anneal a = {
       .mover = {.track = search->track, .random = {stream}},
       .runs_an_op_limit = inc->runs_an_op_limit,
-      .hot = from_seed ? search_tuning.min_memory.seed_hot : search_tuning.min_memory.order_hot,
+      .hot = from_checkpoints ? search_tuning.min_memory.checkpoints_hot : search_tuning.min_memory.order_hot,
       .cold = search_tuning.min_memory.cold,
-      .weight = from_seed ? search_tuning.min_memory.seed_weight : search_tuning.min_memory.order_weight,
-      .time_weight = from_seed ? search_tuning.min_memory.seed_time_weight : search_tuning.min_memory.order_time_weight,
+      .weight = from_checkpoints ? search_tuning.min_memory.checkpoints_weight : search_tuning.min_memory.order_weight,
+      .time_weight = from_checkpoints ? search_tuning.min_memory.checkpoints_time_weight
+                                      : search_tuning.min_memory.order_time_weight,
       .iterations = moves_of(inc),
       .deadline_ns = plim_incumbent_deadline(inc, 100),
       .on_fit = on_fit,
@@ -126,7 +127,7 @@ static plim_status covering_down(min_memory_search *search, const plim_schedule 
     goal = search->lowest_peak_bytes - search->lowest_peak_bytes / search_tuning.min_memory.covering_part - 1;
     if (goal < enough && search->lowest_peak_bytes > enough) goal = enough;
     PLIM_TRY(plim_schedule_copy(scratch, from));
-    PLIM_TRY(plim_seed_covering(inc, goal, 1, deadline_ns, scratch));
+    PLIM_TRY(plim_greedy_covering_run(inc, goal, 1, deadline_ns, scratch));
     PLIM_TRY(keep_smallest(search, scratch));
   } while (search->lowest_peak_bytes <= goal && goal > search->bound_bytes && inc->best_bytes > enough &&
            plim_now_ns() < deadline_ns);
@@ -143,33 +144,33 @@ static uint64_t first_run(const min_memory_search *search) {
 }
 
 /* Where a run starts from. */
-static const plim_schedule *find_start(const min_memory_search *search, uint64_t run, const plim_schedule *seed,
-                                       const plim_schedule *order) {
+static const plim_schedule *find_start(const min_memory_search *search, uint64_t run, const plim_schedule *checkpoints,
+                                       const plim_schedule *program_order) {
   if (packs_in(run)) return run % 2 && search->lowest_peak.n > 0 ? &search->lowest_peak : &search->inc->best;
-  return run % 3 == 2 ? seed : order;
+  return run % 3 == 2 ? checkpoints : program_order;
 }
 
 static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) {
   plim_incumbent *inc = search->inc;
-  plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
+  plim_schedule checkpoints = {.ctx = start->ctx}, program_order = {.ctx = start->ctx};
   uint64_t run = first_run(search), runs;
   runs = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
   int64_t enough = inc->target_bytes > search->bound_bytes ? inc->target_bytes : search->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_seed_make(inc, 0, search->track->room / 2, &seed));
-  PLIM_CHECK(plim_incumbent_program_order(inc, enough, &order));
+  PLIM_CHECK(plim_start_from_checkpoints(inc, 0, search->track->room / 2, &checkpoints));
+  PLIM_CHECK(plim_incumbent_program_order(inc, enough, &program_order));
   if (run > 0 && inc->best_bytes > enough) {
-    PLIM_CHECK(covering_down(search, &order, enough, start));
-    PLIM_CHECK(covering_down(search, &seed, enough, start));
+    PLIM_CHECK(covering_down(search, &program_order, enough, start));
+    PLIM_CHECK(covering_down(search, &checkpoints, enough, start));
   }
   for (; run < runs && inc->best_bytes > enough; run++) {
     if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
-    PLIM_CHECK(plim_schedule_copy(start, find_start(search, run, &seed, &order)));
+    PLIM_CHECK(plim_schedule_copy(start, find_start(search, run, &checkpoints, &program_order)));
     PLIM_CHECK(anneal(search, start, run));
   }
 done:
-  plim_schedule_free(&seed);
-  plim_schedule_free(&order);
+  plim_schedule_free(&checkpoints);
+  plim_schedule_free(&program_order);
   return status;
 }
 

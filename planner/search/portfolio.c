@@ -1,10 +1,10 @@
 /* The search for the fastest plan: rounds of annealing runs, by one searcher or by several on threads of their own.
  *
  * A *round* is a fixed series of annealing runs (short_round, long_round). Runs of a round differ in temperature, in
- * the mix of moves, and in where they start: from the schedule given (`order`) or from the best plan. After each run
+ * the mix of moves, and in where they start: from the schedule given (`start`) or from the best plan. After each run
  * the searchers exchange their bests. Without a time limit: two rounds, and a third where the numerics are given and
  * the bound is far. With one: more rounds, each four times as long as the one before, until the time is over. Where a
- * run from `order` stays above the limit, greedy covering and then the min-memory search look for any plan.
+ * run from `start` stays above the limit, greedy covering and then the min-memory search look for any plan.
  *
  * Invariant: searcher 0 works for the caller's incumbent. Each other one has its own incumbent, on a fork of the
  * context and a copy of the problem that allocates there. Bests are merged in order of the searchers, so that without a
@@ -30,10 +30,10 @@ typedef struct portfolio_member {
 
 typedef struct search_portfolio {
   plim_incumbent *inc;        /* the caller's */
-  const plim_schedule *order; /* where the first annealing run starts */
+  const plim_schedule *start; /* where the first annealing run starts */
   int32_t n;
   portfolio_member *member;  /* [n] */
-  int32_t has_order_failed;  /* 1: runs no longer start from `order`, since one stayed above the limit */
+  int32_t has_start_failed;  /* 1: runs no longer start from `start`, since one stayed above the limit */
   plim_schedule lowest;      /* the schedule of fewest bytes of the min-memory search; empty: it has not run */
   int32_t has_covered;       /* 1: covering has looked for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
@@ -107,14 +107,14 @@ static int is_long(const search_portfolio *portfolio) {
 }
 
 /* Where an annealing run starts. Without a plan it is the searcher's last candidate (in a long graph also one above the
- * limit), then the schedule of fewest bytes, then `order`. */
+ * limit), then the schedule of fewest bytes, then `start`. */
 static const plim_schedule *find_start(const search_portfolio *portfolio, const portfolio_member *member,
                                        const plim_annealing *annealing) {
   const plim_searcher *searcher = &member->searcher;
-  if (annealing->start == PLIM_START_ORDER && !portfolio->has_order_failed) return portfolio->order;
+  if (annealing->start == PLIM_START_GIVEN && !portfolio->has_start_failed) return portfolio->start;
   if (member->inc->has_best) return &member->inc->best;
   if (searcher->candidate_ns > 0 || (is_long(portfolio) && searcher->candidate.n > 0)) return &searcher->candidate;
-  return portfolio->lowest.n > 0 ? &portfolio->lowest : portfolio->order;
+  return portfolio->lowest.n > 0 ? &portfolio->lowest : portfolio->start;
 }
 
 static void anneal_member(void *user, int32_t i) {
@@ -152,10 +152,10 @@ static plim_status find_by_covering(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc;
   plim_schedule schedule = {.ctx = inc->problem->ctx};
   portfolio->has_covered = 1;
-  plim_status status = plim_schedule_copy(&schedule, portfolio->order);
+  plim_status status = plim_schedule_copy(&schedule, portfolio->start);
   if (status == PLIM_OK) {
-    status = plim_seed_covering(inc, inc->budget_bytes, search_tuning.portfolio.covering_rounds,
-                                plim_incumbent_deadline(inc, 100), &schedule);
+    status = plim_greedy_covering_run(inc, inc->budget_bytes, search_tuning.portfolio.covering_rounds,
+                                      plim_incumbent_deadline(inc, 100), &schedule);
   }
   if (status == PLIM_OK) status = exchange(portfolio);
   plim_schedule_free(&schedule);
@@ -169,7 +169,7 @@ static plim_status find_any(search_portfolio *portfolio) {
   if (!portfolio->has_covered && !is_long(portfolio)) PLIM_TRY(find_by_covering(portfolio));
   if (inc->has_best || inc->options->brief) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
-  plim_child task = {.min_memory = 1, .seed_step = portfolio->min_memory_tries++ << 32};
+  plim_child task = {.min_memory = 1, .seed_offset = portfolio->min_memory_tries++ << 32};
   if (limit_ns > 0) task.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
   PLIM_TRY(plim_incumbent_child(inc, &task, &min_memory));
   plim_incumbent_start_at(min_memory, inc->started_ns);
@@ -217,12 +217,12 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
     }
     percent_left -= annealing->percent;
     PLIM_TRY(anneal_members(portfolio));
-    if (portfolio->inc->has_best || portfolio->has_order_failed || is_long(portfolio) || met_candidate(portfolio))
+    if (portfolio->inc->has_best || portfolio->has_start_failed || is_long(portfolio) || met_candidate(portfolio))
       continue;
-    portfolio->has_order_failed = 1;
+    portfolio->has_start_failed = 1;
     PLIM_TRY(find_any(portfolio));
   }
-  portfolio->has_order_failed |= !portfolio->inc->has_best;
+  portfolio->has_start_failed |= !portfolio->inc->has_best;
   while (!portfolio->inc->has_best && plim_now_ns() < end_ns && may_try(portfolio)) {
     PLIM_TRY(find_any(portfolio));
     if (end_ns < INT64_MAX) break; /* the next round does so again */
@@ -239,9 +239,9 @@ static plim_status look_ahead(search_portfolio *portfolio, int32_t *refused) {
   if (!is_long(portfolio) || inc->has_best || inc->options->time_limit_ns > 0 || inc->options->iterations > 0)
     return PLIM_OK;
   PLIM_TRY(find_any(portfolio));
-  const plim_timeline *order = NULL;
-  PLIM_TRY(plim_incumbent_evaluate(inc, portfolio->order, &order));
-  *refused = !inc->has_best && inc->least_bytes > near(inc) && order->peak_bytes > near(inc);
+  const plim_timeline *timeline = NULL;
+  PLIM_TRY(plim_incumbent_evaluate(inc, portfolio->start, &timeline));
+  *refused = !inc->has_best && inc->least_bytes > near(inc) && timeline->peak_bytes > near(inc);
   return PLIM_OK;
 }
 
@@ -276,7 +276,7 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(portfolio->inc);
        round++) {
     PLIM_TRY(run_round(portfolio, moves / search_tuning.portfolio.rounds, end_ns));
-    portfolio->has_order_failed |= is_long(portfolio);
+    portfolio->has_start_failed |= is_long(portfolio);
   }
   if (wants_third_round(portfolio)) PLIM_TRY(run_round(portfolio, search_tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
@@ -290,10 +290,10 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   return PLIM_OK;
 }
 
-plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *order) {
+plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) {
   plim_context *ctx = inc->problem->ctx;
   search_portfolio portfolio = {
-      .inc = inc, .order = order, .lowest = {.ctx = ctx}, .n = inc->options->threads > 1 ? inc->options->threads : 1};
+      .inc = inc, .start = start, .lowest = {.ctx = ctx}, .n = inc->options->threads > 1 ? inc->options->threads : 1};
   plim_status status;
   if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, portfolio.n, sizeof *portfolio.member, &portfolio.member));

@@ -14,16 +14,16 @@
  * The columns are percent of the round's moves, temperature, start, and shares of the moves EVICT, DELETE, EXCHANGE,
  * SHIFT, INSERT, FIRST, CHOICE, GROUP. Measured: a share times 2.5 changes the mean overhead by 1 % at most. */
 static const plim_annealing short_round[] = {
-    {30, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {30, 1, PLIM_START_GIVEN, {25, 15, 15, 10, 10, 20, 5, 10}},
     {5, 0.5, PLIM_START_BEST_WITHIN, {35, 20, 10, 15, 0, 20, 5, 5}},
-    {30, 3, PLIM_START_ORDER, {20, 15, 10, 10, 35, 15, 5, 15}},
+    {30, 3, PLIM_START_GIVEN, {20, 15, 10, 10, 35, 15, 5, 15}},
     {5, 0.5, PLIM_START_BEST_WITHIN, {25, 15, 15, 10, 10, 20, 5, 10}},
     {20, 1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
     {10, 0.3, PLIM_START_BEST, {25, 15, 15, 10, 10, 25, 5, 5}},
 };
 /* For a long graph (PLIM_LONG_OPS), which gets few moves for each op: low temperatures stay near the start. */
 static const plim_annealing long_round[] = {
-    {45, 0.1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}},
+    {45, 0.1, PLIM_START_GIVEN, {25, 15, 15, 10, 10, 20, 5, 10}},
     {45, 0.1, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
     {10, 0.05, PLIM_START_BEST, {25, 15, 15, 10, 10, 20, 5, 10}},
 };
@@ -68,7 +68,8 @@ static const struct plim_search_tuning {
     int32_t packing_rounds_quick, packing_rounds_strong, moves_between_packings, runs, quick_runs, packing_runs;
     int32_t moves_an_op, moves_min, moves_max, moves_min_asked, covering_part, limit_part, seeds, runs_an_op;
     int32_t share[PLIM_MOVES];
-    double cold, order_hot, order_weight, order_time_weight, seed_hot, seed_weight, seed_time_weight;
+    double cold, order_hot, order_weight, order_time_weight, checkpoints_hot, checkpoints_weight,
+        checkpoints_time_weight;
   } min_memory;
   struct {
     int32_t work_a_read, chain_depth;
@@ -81,7 +82,7 @@ static const struct plim_search_tuning {
   } covering;
   struct {
     int32_t thresholds;
-  } seed;
+  } start_checkpoints;
 } search_tuning = {
     .portfolio =
         {
@@ -191,9 +192,9 @@ static const struct plim_search_tuning {
             .order_hot = 0.5,                        /* first temperature from program order */
             .order_weight = 4,         /* weight of bytes from there: large, since the peak has far to go down */
             .order_time_weight = 0.05, /* weight of overhead from there */
-            .seed_hot = 3,             /* first temperature from checkpoints: high, nearly all is recomputed there */
-            .seed_weight = 1,          /* weight of bytes from there */
-            .seed_time_weight = 0.005, /* weight of overhead from there */
+            .checkpoints_hot = 3,      /* first temperature from checkpoints: high, nearly all is recomputed there */
+            .checkpoints_weight = 1,   /* weight of bytes from there */
+            .checkpoints_time_weight = 0.005, /* weight of overhead from there */
         },
     .walk =
         {
@@ -219,7 +220,7 @@ static const struct plim_search_tuning {
             .restart_factor = 8,     /* later rounds begin at so many times the bulk rate */
             .bulk_left = 0.1,        /* share of the excess that is left at the bulk rate */
         },
-    .seed = {.thresholds = 7 /* sets of checkpoints that are tried */},
+    .start_checkpoints = {.thresholds = 7 /* sets of checkpoints that are tried */},
 };
 
 #endif

@@ -101,7 +101,7 @@ typedef struct plim_annealing {
   int32_t percent; /* of the moves of a round */
   double hot;      /* first temperature, in times of an average op */
   enum {
-    PLIM_START_ORDER,      /* from the schedule that the round was given, such as program order */
+    PLIM_START_GIVEN,      /* from the schedule that the round was given, such as program order */
     PLIM_START_BEST,       /* from the best */
     PLIM_START_BEST_WITHIN /* from the best, and never above the limit */
   } start;

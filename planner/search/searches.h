@@ -16,29 +16,27 @@ PLIM_MUST_USE plim_status plim_keep_all_run(plim_incumbent *incumbent);
 /* The fewest bytes, for an incumbent with `min_memory` set. Deterministic without a time limit. */
 PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);
 
-/* Search with options->threads searchers, at most PLIM_BATCH_MOST; the first annealing run starts from `order`. Each
+/* Search with options->threads searchers, at most PLIM_BATCH_MOST; the first annealing run starts from `start`. Each
  * makes as many moves as a lone one would. They meet when all have ended an annealing run, and the next one starts from
  * the best that any of them met. So without a time limit the outcome depends on the seed and the number of threads, not
  * on timing. */
-PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const plim_schedule *order);
+PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const plim_schedule *start);
 
-/* ==== first schedules (seed.c, seed_covering.c) ==== */
+/* ==== starts (start_checkpoints.c, greedy_covering_run.c) ==== */
 
-/* First schedules of a search: from checkpoints (seed.c) and from greedy covering (seed_covering.c). */
-
-/* A first schedule from checkpoints (planner/chain). Of several sets of checkpoints it is the fastest whose peak is
+/* A start from checkpoints (planner/chain). Of several sets of checkpoints it is the fastest whose peak is
  * within the limit; where none is, the one of lowest peak. It has at most `runs_limit` runs, where runs_limit >= n_ops.
  * Nothing is submitted. Deterministic. */
-PLIM_MUST_USE plim_status plim_seed_make(plim_incumbent *incumbent, int64_t limit, int32_t runs_limit,
-                                         plim_schedule *out);
+PLIM_MUST_USE plim_status plim_start_from_checkpoints(plim_incumbent *incumbent, int64_t limit, int32_t runs_limit,
+                                                      plim_schedule *out);
 
-/* A first schedule from greedy covering. Brings a valid schedule within budget_bytes, then makes it faster.
+/* A start from greedy covering. Brings a valid schedule within budget_bytes, then makes it faster.
  *   rounds       in      most rounds; the later ones remove repeats and cover again
  *   deadline_ns  in      by plim_now_ns; later rounds end there, the first at a share of the incumbent's time limit
  *   schedule     in out  becomes the fastest schedule within budget_bytes; where there is none, the one of lowest peak
  * Each schedule within budget_bytes is submitted. Deterministic without a deadline. */
-PLIM_MUST_USE plim_status plim_seed_covering(plim_incumbent *incumbent, int64_t budget_bytes, int32_t rounds,
-                                             int64_t deadline_ns, plim_schedule *schedule);
+PLIM_MUST_USE plim_status plim_greedy_covering_run(plim_incumbent *incumbent, int64_t budget_bytes, int32_t rounds,
+                                                   int64_t deadline_ns, plim_schedule *schedule);
 
 /* ==== polish (polish.c) ==== */
 

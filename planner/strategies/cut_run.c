@@ -35,13 +35,13 @@ static plim_status refine(plim_incumbent *inc) {
 
 /* Where no plan of the model fits, the default strategy follows. */
 plim_status plim_cut_run(plim_incumbent *inc) {
-  plim_schedule seed = {.ctx = inc->problem->ctx};
+  plim_schedule start = {.ctx = inc->problem->ctx};
   int64_t work = strategy_work(inc->options);
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_decided(inc) || inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
-  plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, strategies_tuning.cut.percent), &seed);
-  plim_schedule_free(&seed);
+  plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, strategies_tuning.cut.percent), &start);
+  plim_schedule_free(&start);
   if (status != PLIM_OK || plim_incumbent_decided(inc)) return status;
   return inc->has_best ? refine(inc) : plim_search_run(inc);
 }

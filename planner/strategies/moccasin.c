@@ -47,14 +47,14 @@ static plim_status consider(moccasin *run, const plim_repeats *repeats) {
 }
 
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
-static plim_status seed(moccasin *run, plim_status (*start_search)(plim_incumbent *incumbent)) {
+static plim_status find_start(moccasin *run, plim_status (*start_search)(plim_incumbent *incumbent)) {
   plim_incumbent *inc = run->inc, *other = NULL;
   int64_t iterations = inc->options->iterations;
-  plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.seed_share)};
+  plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.start_share)};
   plim_repeats repeats = {.ctx = run->dag->ctx};
   plim_status status;
-  task.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.seed_share + 1
-                                   : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
+  task.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.start_share + 1
+                                   : strategies_tuning.moccasin.start_moves_an_op * (int64_t)inc->problem->n_ops;
   task.min_memory = inc->min_memory;
   task.runs_an_op_limit = run->copies;
   PLIM_CHECK(consider(run, &repeats)); /* program order */
@@ -154,7 +154,7 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   int32_t op;
   if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
   plim_status status = open_search(inc, inc->budget_bytes, &run);
-  if (status == PLIM_OK) status = seed(&run, plim_search_run);
+  if (status == PLIM_OK) status = find_start(&run, plim_search_run);
   if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&run);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
   if (status == PLIM_OK && !inc->has_best && !plim_incumbent_decided(inc) && !over) {
@@ -194,7 +194,7 @@ static plim_status go_down(moccasin *run) {
 plim_status plim_moccasin_min_memory_run(plim_incumbent *inc) {
   moccasin run;
   plim_status status = open_search(inc, 0, &run);
-  if (status == PLIM_OK) status = seed(&run, plim_min_memory_run);
+  if (status == PLIM_OK) status = find_start(&run, plim_min_memory_run);
   if (status == PLIM_OK) status = go_down(&run);
   close_search(&run);
   return status;

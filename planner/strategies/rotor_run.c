@@ -139,15 +139,15 @@ static plim_status submit_plans(rotor_run *run) {
 
 /* Submit program order. *out receives its peak without the bytes that are always alive. */
 static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *out) {
-  plim_schedule order = {.ctx = inc->problem->ctx};
+  plim_schedule schedule = {.ctx = inc->problem->ctx};
   const plim_timeline *timeline = NULL;
   plim_status status;
-  PLIM_CHECK(plim_schedule_program_order(inc->problem, &order));
-  PLIM_CHECK(plim_incumbent_evaluate(inc, &order, &timeline));
+  PLIM_CHECK(plim_schedule_program_order(inc->problem, &schedule));
+  PLIM_CHECK(plim_incumbent_evaluate(inc, &schedule, &timeline));
   *out = timeline->peak_bytes - always;
-  PLIM_CHECK(plim_incumbent_submit(inc, &order, strategies_tuning.rotor.packing_rounds, NULL));
+  PLIM_CHECK(plim_incumbent_submit(inc, &schedule, strategies_tuning.rotor.packing_rounds, NULL));
 done:
-  plim_schedule_free(&order);
+  plim_schedule_free(&schedule);
   return status;
 }
 

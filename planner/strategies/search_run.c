@@ -1,13 +1,13 @@
 /* The default strategy: decides which ops are recomputed, and in which order.
  *
  * Plans that need no annealing come first:
- *   plim_keep_all_run   nothing is recomputed; where that fits, it is the plan
- *   plan_reserve        Chen's rules, in a long graph under a time limit
- *   plim_cut_begin      the bound of the cut model, and a plan from it
- *   begin_many          Rotor's plan and greedy covering, in long graphs and at deep budgets
- *   plim_seed_replay    replays of program order in the arena
+ *   plim_keep_all_run       nothing is recomputed; where that fits, it is the plan
+ *   plan_reserve            Chen's rules, in a long graph under a time limit
+ *   plim_cut_begin          the bound of the cut model, and a plan from it
+ *   begin_many              Rotor's plan and greedy covering, in long graphs and at deep budgets
+ *   plim_start_from_replay  replays of program order in the arena
  * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that the steps before have left in
- * `order`. Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
+ * `start`. Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
 #include "planner/strategies/strategy.h"
 
 #include "planner/bound/cut.h"
@@ -34,18 +34,18 @@ static int is_deep(const plim_incumbent *inc) {
 }
 
 /* First plans for long graphs and deep budgets, which annealing alone reaches late. Rotor takes a second at most where
- * the graph is a chain. In graphs of many ops its plan becomes `order`, unless the cut model has suggested one, and
- * covering lowers `order` to the budget. In shorter graphs Rotor's plan is only submitted: annealing runs that start
+ * the graph is a chain. In graphs of many ops its plan becomes `start`, unless the cut model has suggested one, and
+ * covering lowers `start` to the budget. In shorter graphs Rotor's plan is only submitted: annealing runs that start
  * from the best continue from it. */
-static plim_status begin_many(plim_incumbent *inc, plim_schedule *order) {
+static plim_status begin_many(plim_incumbent *inc, plim_schedule *start) {
   int32_t n = inc->problem->n_ops;
-  int suggested = order->n > n;
+  int suggested = start->n > n;
   if (inc->has_best) return PLIM_OK;
   if (n > PLIM_LONG_OPS || is_deep(inc)) PLIM_TRY(plim_rotor_run(inc));
   if (n <= strategies_tuning.search.covering_ops) return PLIM_OK;
-  if (inc->has_best && !suggested) PLIM_TRY(plim_schedule_copy(order, &inc->best));
-  return plim_seed_covering(inc, inc->budget_bytes, strategies_tuning.search.covering_rounds, covering_deadline(inc),
-                            order);
+  if (inc->has_best && !suggested) PLIM_TRY(plim_schedule_copy(start, &inc->best));
+  return plim_greedy_covering_run(inc, inc->budget_bytes, strategies_tuning.search.covering_rounds,
+                                  covering_deadline(inc), start);
 }
 
 /* In a long graph the cut model and Rotor may use up a short time limit. Chen's rules make a plan in a fraction of it.
@@ -67,20 +67,20 @@ static plim_status plan_reserve(const plim_incumbent *inc, plim_incumbent **rese
 plim_status plim_search_run(plim_incumbent *inc) {
   const plim_problem *p = inc->problem;
   plim_incumbent *reserve = NULL;
-  plim_schedule order = {.ctx = p->ctx};
+  plim_schedule start = {.ctx = p->ctx};
   plim_status status;
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_proved(inc)) return PLIM_OK;
   if (inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plan_reserve(inc, &reserve));
-  PLIM_CHECK(plim_incumbent_program_order(inc, inc->budget_bytes, &order));
-  PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &order));
+  PLIM_CHECK(plim_incumbent_program_order(inc, inc->budget_bytes, &start));
+  PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &start));
   if (plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(begin_many(inc, &order));
-  PLIM_CHECK(plim_seed_replay(inc, strategies_tuning.search.packing_rounds, &order));
-  PLIM_CHECK(plim_portfolio_run(inc, &order));
+  PLIM_CHECK(begin_many(inc, &start));
+  PLIM_CHECK(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));
+  PLIM_CHECK(plim_portfolio_run(inc, &start));
 done:
-  plim_schedule_free(&order);
+  plim_schedule_free(&start);
   return plim_incumbent_join(inc, reserve, status);
 }

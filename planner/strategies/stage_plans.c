@@ -85,16 +85,16 @@ plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes) {
   const plim_child task = {.budget_bytes = limit_bytes,
                            .unpacked = 1,
                            .time_limit_ns = plim_incumbent_part_ns(plans->inc, strategies_tuning.stages.search_parts)};
-  plim_schedule seed = {.ctx = plans->dag->ctx};
+  plim_schedule start = {.ctx = plans->dag->ctx};
   PLIM_TRY(plim_incumbent_child(plans->inc, &task, &other));
   plim_status status =
-      plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &seed);
+      plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &start);
   if (limit_bytes == plans->limit_bytes) take_bound(plans, other);
-  if (status == PLIM_OK && seed.n > 0) {
-    status = plim_stage_schedule_project(plans->stages, &seed);
+  if (status == PLIM_OK && start.n > 0) {
+    status = plim_stage_schedule_project(plans->stages, &start);
     if (status == PLIM_OK) status = plim_stage_plans_submit(plans);
   }
-  plim_schedule_free(&seed);
+  plim_schedule_free(&start);
   plim_incumbent_end(other);
   return status;
 }

@@ -17,14 +17,15 @@
 PLIM_MUST_USE plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan,
                                            const plim_schedule *schedule, int32_t *taken);
 
-/* ==== replays (seed_replay.c) ==== */
+/* ==== replays (start_replay.c) ==== */
 
-/* Starting schedules from the online arena. */
+/* Starts from the online arena. */
 
 /* Replay program order in arenas of the budget and of a few smaller ones (a schedule whose addresses were decided while
- * it ran need not pack as well again), and submit what comes out. *seed gets the fastest one whose peak is within the
+ * it ran need not pack as well again), and submit what comes out. *start gets the fastest one whose peak is within the
  * budget, or stays as it is when there is none. Deterministic. */
-PLIM_MUST_USE plim_status plim_seed_replay(plim_incumbent *incumbent, int32_t packing_rounds, plim_schedule *seed);
+PLIM_MUST_USE plim_status plim_start_from_replay(plim_incumbent *incumbent, int32_t packing_rounds,
+                                                 plim_schedule *start);
 
 /* ==== class stages (stage_plans.c, stage_constraint.c) ==== */
 

@@ -35,7 +35,7 @@ static const struct plim_strategies_tuning {
     int64_t budget_percent[PLIM_REPLAY_BUDGETS];
   } replay;
   struct {
-    int32_t packing_rounds, packing_rounds_quick, rounds, seed_share, seed_moves_an_op, tree_work, nodes_min;
+    int32_t packing_rounds, packing_rounds_quick, rounds, start_share, start_moves_an_op, tree_work, nodes_min;
     int32_t min_memory_rounds, min_memory_nodes;
   } moccasin;
   struct {
@@ -102,8 +102,8 @@ static const struct plim_strategies_tuning {
             .packing_rounds = 24,      /* rounds of packing of the best */
             .packing_rounds_quick = 4, /* the same while the tree is searched */
             .rounds = 6,               /* lower limits that are tried where plans do not pack */
-            .seed_share = 4,           /* one part in so many of the packing_rounds is for the first schedule */
-            .seed_moves_an_op = 1000,  /* moves for each op of the first schedule, without limits */
+            .start_share = 4,          /* one part in so many of moves and time is for the first schedule */
+            .start_moves_an_op = 1000, /* moves for each op of the first schedule, without limits */
             .tree_work = 20000000,     /* nodes x (ops + links) of the tree without limits: some seconds */
             .nodes_min = 4000,         /* nodes of the tree, at least */
             .min_memory_rounds = 24,   /* trees of the min-memory search */

@@ -26,7 +26,7 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
   }
   cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
   cr_assert_eq(plim_searcher_begin(inc, 1, &searcher), PLIM_OK);
-  const plim_annealing annealing = {100, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}};
+  const plim_annealing annealing = {100, 1, PLIM_START_GIVEN, {25, 15, 15, 10, 10, 20, 5, 10}};
   for (int again = 0; again < 2; again++) {
     cr_assert_eq(plim_searcher_anneal(&searcher, &annealing, &start, 2000, INT64_MAX), PLIM_OK, "%s",
                  plim_context_error(ctx));
@@ -44,7 +44,7 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
 
 /* The most runs of an op after one annealing run from program order. */
 static int32_t most_runs_after(planner_case *c, int32_t cap) {
-  const plim_annealing annealing = {100, 1, PLIM_START_ORDER, {25, 15, 15, 10, 10, 20, 5, 10}};
+  const plim_annealing annealing = {100, 1, PLIM_START_GIVEN, {25, 15, 15, 10, 10, 20, 5, 10}};
   plim_incumbent *inc = NULL;
   plim_searcher searcher;
   plim_schedule order = {.ctx = c->ctx};

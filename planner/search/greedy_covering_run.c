@@ -161,8 +161,8 @@ static plim_status run_rounds(covering_search *search, int32_t rounds, int64_t d
   return PLIM_OK;
 }
 
-plim_status plim_seed_covering(plim_incumbent *inc, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
-                               plim_schedule *schedule) {
+plim_status plim_greedy_covering_run(plim_incumbent *inc, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
+                                     plim_schedule *schedule) {
   const plim_problem *p = inc->problem;
   int32_t room = search_tuning.covering.runs_an_op * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
   covering_search search = {.inc = inc,

@@ -1,4 +1,4 @@
-/* First schedules from the online arena (runtime/arena). Program order is replayed in arenas of the budget and of a few
+/* Starts from the online arena (runtime/arena). Program order is replayed in arenas of the budget and of a few
  * smaller sizes: the arena evicts, and what was evicted is recomputed when it is read. The schedule of such a replay is
  * often better than that of an annealer's first thousand moves. */
 #include "planner/strategies/strategies_internal.h"
@@ -44,26 +44,26 @@ static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, p
 
 /* Simulate every online policy, each up to twice the time of the step. Where none ends in that time and the graph was
  * imported from a program that ran online, simulate them without that limit. */
-static plim_status simulate(plim_incumbent *inc, const plim_plan *order, plim_plan **out) {
+static plim_status simulate(plim_incumbent *inc, const plim_plan *in_order, plim_plan **out) {
   const plim_problem *p = inc->problem;
   const plim_policy *best = plim_policy_at(0);
-  plim_status status = plim_arena_online(p->ctx, p->graph, order, best,
-                                         (plim_replay_limits){inc->budget_bytes, order->time_ns}, NULL, out);
+  plim_status status = plim_arena_online(p->ctx, p->graph, in_order, best,
+                                         (plim_replay_limits){inc->budget_bytes, in_order->time_ns}, NULL, out);
   if (status != PLIM_ENOFIT || !p->graph->handles) return status;
-  return plim_arena_online(p->ctx, p->graph, order, best, (plim_replay_limits){inc->budget_bytes, INT64_MAX}, NULL,
+  return plim_arena_online(p->ctx, p->graph, in_order, best, (plim_replay_limits){inc->budget_bytes, INT64_MAX}, NULL,
                            out);
 }
 
 /* The schedule of a replay within `bytes`; empty: there is none. Within the whole budget every online policy is
  * simulated, and the cheapest run is submitted with its own addresses: so no online policy beats the search. Within
  * less, one policy is enough. */
-static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, int64_t bytes, plim_schedule *out) {
+static plim_status replay_within(plim_incumbent *inc, const plim_plan *in_order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = inc->problem;
   plim_plan *plan = NULL;
   int32_t taken;
   out->n = 0;
-  plim_status status = bytes == inc->budget_bytes ? simulate(inc, order, &plan)
-                                                  : plim_arena_replay(p->ctx, p->graph, order, bytes, NULL, &plan);
+  plim_status status = bytes == inc->budget_bytes ? simulate(inc, in_order, &plan)
+                                                  : plim_arena_replay(p->ctx, p->graph, in_order, bytes, NULL, &plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;
   status = read_plan(p, plan, out);
@@ -72,34 +72,34 @@ static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, in
   return status;
 }
 
-static plim_status replay_order(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *seed) {
+static plim_status replay_order(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *start) {
   const plim_problem *p = inc->problem;
   plim_schedule schedule = {.ctx = p->ctx};
-  plim_plan *order = NULL;
+  plim_plan *in_order = NULL;
   plim_submit_result result;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
   if (inc->options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
-  PLIM_CHECK(program_order(inc, &schedule, &order));
+  PLIM_CHECK(program_order(inc, &schedule, &in_order));
   for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= strategies_tuning.replay.ops); i++) {
     int64_t percent = strategies_tuning.replay.budget_percent[i];
     int64_t bytes = percent == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * percent;
-    PLIM_CHECK(replay_within(inc, order, bytes, &schedule));
+    PLIM_CHECK(replay_within(inc, in_order, bytes, &schedule));
     if (schedule.n == 0) continue;
     PLIM_CHECK(plim_incumbent_submit(inc, &schedule, packing_rounds, &result));
     if (result.peak_bytes > inc->budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
-    PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
+    PLIM_CHECK(plim_schedule_copy(start, result.schedule));
   }
 done:
-  plim_plan_free(order);
+  plim_plan_free(in_order);
   plim_schedule_free(&schedule);
   return status;
 }
 
-plim_status plim_seed_replay(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *seed) {
+plim_status plim_start_from_replay(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *start) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / strategies_tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
-  return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, packing_rounds, seed));
+  return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, packing_rounds, start));
 }
