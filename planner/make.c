@@ -24,7 +24,7 @@ plim_plan_options plim_plan_options_default(void) {
 static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
   plim_status status = plim_paging_make_kept(ctx, graph, profile, options, &made.plan, &made.from_front);
   status = plim_effort_end(ctx, outer_ns, status);
   if (status == PLIM_ECANCEL) return plim_fail(ctx, status, "planning was cancelled before a plan was found");
@@ -36,7 +36,7 @@ static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const 
 plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_result *out) {
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  const plim_plan_options timed = plim_incumbent_timed(options);
+  const plim_plan_options timed = plim_plan_task_options(options);
   return options->paging ? make_paged(ctx, graph, profile, &timed, out)
                          : plim_arena_plan_search(ctx, graph, profile, &timed, out);
 }
@@ -65,8 +65,8 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
 static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, int32_t n, const int64_t *budget,
                                     plim_plan **plan) {
-  const plim_plan_options timed = plim_incumbent_timed(options);
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
+  const plim_plan_options timed = plim_plan_task_options(options);
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(&timed));
   plim_status status = plim_paging_front(ctx, graph, profile, &timed, n, budget, plan);
   return plim_effort_end(ctx, outer_ns, status);
 }

@@ -84,7 +84,7 @@ static plim_status raise_bound_to(plim_incumbent *inc, const cut_tools *tools, c
   plim_cut_answer answer;
   limits.is_bound_only = 1;
   limits.enough_ns = enough_ns;
-  PLIM_TRY(plim_cut_solve(tools->solver, inc->budget_bytes, &limits, &answer));
+  PLIM_TRY(plim_cut_solve(tools->solver, inc->task.budget_bytes, &limits, &answer));
   plim_incumbent_raise_bound(inc, answer.bound_ns);
   return PLIM_OK;
 }
@@ -99,7 +99,7 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allo
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
-  int64_t target = inc->budget_bytes, fastest = INT64_MAX;
+  int64_t target = inc->task.budget_bytes, fastest = INT64_MAX;
   int tries = p->n_ops > PLIM_LONG_OPS ? bound_tuning.cut.tries_long : bound_tuning.cut.tries;
   for (int i = 0; i < tries && !plim_incumbent_decided(inc); i++) {
     cut_allowance half = half_of(&left);
@@ -111,11 +111,11 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allo
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
     PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.packing_rounds, &result));
-    int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
+    int faster = result.peak_bytes <= inc->task.budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(start, result.schedule));
     if (faster) fastest = result.time_ns;
-    if (result.bytes <= inc->budget_bytes) break;
-    target -= (i + 1) * (result.bytes - inc->budget_bytes);
+    if (result.bytes <= inc->task.budget_bytes) break;
+    target -= (i + 1) * (result.bytes - inc->task.budget_bytes);
   }
 done:
   plim_schedule_free(&trial);
@@ -135,14 +135,15 @@ static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *boun
 }
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
-  if (inc->options->time_limit_ns > 0) return plim_effort_percent(inc->options->time_limit_ns, PLIM_CUT_PERCENT);
+  const plim_plan_options *options = inc->task.options;
+  if (options->time_limit_ns > 0) return plim_effort_percent(options->time_limit_ns, PLIM_CUT_PERCENT);
   int64_t work = bound_tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
   if (work < bound_tuning.cut.search_work_min) work = bound_tuning.cut.search_work_min;
-  return inc->options->brief ? work / 100 * bound_tuning.cut.brief_percent : work;
+  return options->brief ? work / 100 * bound_tuning.cut.brief_percent : work;
 }
 
 static plim_status prove(plim_incumbent *inc, const cut_allowance *left, int64_t target_ns) {
-  plim_bound_cache *own = NULL, *bound_cache = inc->bound_cache;
+  plim_bound_cache *own = NULL, *bound_cache = inc->shared.bound_cache;
   if (!bound_cache) {
     PLIM_TRY(plim_bound_cache_new(inc->problem, &own));
     bound_cache = own;
@@ -154,7 +155,7 @@ static plim_status prove(plim_incumbent *inc, const cut_allowance *left, int64_t
 }
 
 plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
-  const cut_allowance left = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
+  const cut_allowance left = {plim_cut_search_work(inc), plim_plan_task_deadline(&inc->task, PLIM_CUT_PERCENT)};
   return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &left, target_ns);
 }
 
@@ -168,9 +169,9 @@ plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_n
   cut_allowance left = {work, deadline_ns};
   plim_incumbent_note_bounded(inc);
   if (inc->problem->n_ops > PLIM_CUT_MAX_OPS) return PLIM_OK;
-  if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
+  if (!inc->shared.bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
-  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &left, start);
+  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->shared.bound_cache, &left, start);
   plim_bound_cache_free(bound_cache);
   return plim_effort_end(inc->problem->ctx, outer_ns, status);
 }

@@ -18,18 +18,12 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
-/* Set by trial. The first one changes plans, the others when a call with a time limit returns. */
-enum {
-  SECOND_PACKING_ROUNDS = 96, /* rounds of packing up to which what does not fit is packed again, as low as can be */
-  GRACE_PARTS = 20,           /* what follows a search ends one part in so many of the time limit after it ... */
-  GRACE_NS = 50000000,        /* ... and so many ns */
-  MIN_LIMIT_NS = 50000000     /* a shorter time limit counts as this: small graphs have a plan then */
-};
+/* Rounds of packing up to which what does not fit is packed again, as low as can be. Set by trial; changes plans. */
+enum { SECOND_PACKING_ROUNDS = 96 };
 
 /* What only this file reads. The second half is scratch, overwritten by each submission. */
 struct plim_incumbent_own {
   plim_plan_options options;     /* of a child; those of another incumbent are the caller's */
-  int64_t known_ns;              /* see plim_incumbent_accept */
   plim_placement best_placement; /* of `best`, unless is_adopted */
   int32_t is_adopted;            /* 1: another incumbent has `best`, with its placement: not merged again */
   plim_timeline *timeline;       /* of the schedule that was evaluated last */
@@ -41,11 +35,8 @@ struct plim_incumbent_own {
 
 static plim_status begin_own(const plim_problem *problem, struct plim_incumbent_own *own) {
   plim_context *ctx = problem->ctx;
-  *own = (struct plim_incumbent_own){.known_ns = INT64_MAX,
-                                     .best_placement = {.ctx = ctx},
-                                     .placement = {.ctx = ctx},
-                                     .spare = {.ctx = ctx},
-                                     .reselected = {.ctx = ctx}};
+  *own = (struct plim_incumbent_own){
+      .best_placement = {.ctx = ctx}, .placement = {.ctx = ctx}, .spare = {.ctx = ctx}, .reselected = {.ctx = ctx}};
   PLIM_TRY(plim_timeline_new(problem, &own->timeline));
   return plim_variant_selection_make(problem, &own->selection);
 }
@@ -67,9 +58,7 @@ plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_op
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *inc, &inc));
   *inc = (plim_incumbent){.problem = problem,
-                          .options = options,
-                          .budget_bytes = options->budget_bytes,
-                          .started_ns = plim_now_ns(),
+                          .task = plim_plan_task_of(options),
                           .best = {.ctx = ctx},
                           .best_ns = INT64_MAX,
                           .best_bytes = INT64_MAX,
@@ -94,33 +83,6 @@ void plim_incumbent_end(plim_incumbent *inc) {
   plim_release(ctx, inc, 1, sizeof *inc);
 }
 
-void plim_incumbent_seek_min_memory(plim_incumbent *inc, int64_t target_bytes, int32_t quick) {
-  inc->min_memory = 1;
-  inc->target_bytes = target_bytes;
-  inc->is_quick = quick;
-}
-
-void plim_incumbent_start_at(plim_incumbent *inc, int64_t started_ns) {
-  inc->started_ns = started_ns;
-}
-
-void plim_incumbent_accept(plim_incumbent *inc, int64_t enough_bytes, int64_t known_ns) {
-  inc->enough_bytes = enough_bytes;
-  inc->own->known_ns = known_ns;
-}
-
-void plim_incumbent_share_keep_all(plim_incumbent *inc, const plim_schedule *keep_all) {
-  inc->keep_all = keep_all;
-}
-
-void plim_incumbent_share_bound_cache(plim_incumbent *inc, struct plim_bound_cache *bound_cache) {
-  inc->bound_cache = bound_cache;
-}
-
-void plim_incumbent_share_front(plim_incumbent *inc, plim_front *front) {
-  inc->front = front;
-}
-
 void plim_incumbent_raise_bound(plim_incumbent *inc, int64_t bound_ns) {
   if (bound_ns > inc->bound_ns) inc->bound_ns = bound_ns;
 }
@@ -129,27 +91,22 @@ void plim_incumbent_note_bounded(plim_incumbent *inc) {
   inc->is_bounded = 1;
 }
 
-void plim_incumbent_lower_budget(plim_incumbent *inc) {
-  inc->budget_bytes = inc->best_bytes;
-}
-
-plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *task, plim_incumbent **out) {
-  PLIM_TRY(plim_incumbent_begin(inc->problem, inc->options, out));
+plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *asked, plim_incumbent **out) {
+  PLIM_TRY(plim_incumbent_begin(inc->problem, inc->task.options, out));
   plim_incumbent *child = *out;
   plim_plan_options *options = &child->own->options;
-  *options = *inc->options;
-  options->budget_bytes = task->min_memory         ? INT64_MAX
-                          : task->budget_bytes > 0 ? task->budget_bytes
-                                                   : inc->budget_bytes;
-  options->time_limit_ns = task->time_limit_ns;
-  if (task->iterations > 0) options->iterations = task->iterations;
-  if (task->unpacked) options->unpacked = 1;
-  options->seed += task->seed_offset;
-  child->options = options;
-  child->budget_bytes = options->budget_bytes;
-  child->min_memory = task->min_memory;
-  child->runs_an_op_limit = task->runs_an_op_limit;
-  child->target_bytes = task->min_memory && !inc->min_memory ? inc->budget_bytes : 0;
+  *options = *inc->task.options;
+  options->budget_bytes = asked->min_memory         ? PLIM_BYTES_UNLIMITED
+                          : asked->budget_bytes > 0 ? asked->budget_bytes
+                                                    : inc->task.budget_bytes;
+  options->time_limit_ns = asked->time_limit_ns;
+  if (asked->iterations > 0) options->iterations = asked->iterations;
+  if (asked->unpacked) options->unpacked = 1;
+  options->seed += asked->seed_offset;
+  child->task = plim_plan_task_of(options);
+  child->task.min_memory = asked->min_memory;
+  child->task.runs_an_op_limit = asked->runs_an_op_limit;
+  child->task.target_bytes = asked->min_memory && !inc->task.min_memory ? inc->task.budget_bytes : 0;
   return PLIM_OK;
 }
 
@@ -162,31 +119,8 @@ plim_status plim_incumbent_join(plim_incumbent *inc, plim_incumbent *child, plim
   return status;
 }
 
-int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
-  return plim_effort_deadline_of(inc->started_ns, plim_effort_percent(inc->options->time_limit_ns, percent));
-}
-
-plim_plan_options plim_incumbent_timed(const plim_plan_options *options) {
-  plim_plan_options timed = *options;
-  if (timed.time_limit_ns > 0 && timed.time_limit_ns < MIN_LIMIT_NS) timed.time_limit_ns = MIN_LIMIT_NS;
-  return timed;
-}
-
-int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
-  int64_t limit_ns = options->time_limit_ns, last_ns = plim_effort_deadline_of(plim_now_ns(), limit_ns);
-  return plim_effort_deadline_of(last_ns, limit_ns / GRACE_PARTS + GRACE_NS);
-}
-
-int64_t plim_incumbent_part_ns(const plim_incumbent *inc, int32_t parts) {
-  return plim_effort_share(inc->options->time_limit_ns, parts);
-}
-
-int64_t plim_incumbent_left_ns(const plim_incumbent *inc) {
-  return plim_effort_rest(inc->options->time_limit_ns, inc->started_ns);
-}
-
 int plim_incumbent_is_out_of_time(const plim_incumbent *inc) {
-  int64_t deadline_ns = plim_incumbent_deadline(inc, 100);
+  int64_t deadline_ns = plim_plan_task_deadline(&inc->task, 100);
   if (inc->least_bytes == INT64_MAX) return 0;
   return (deadline_ns < INT64_MAX && plim_now_ns() >= deadline_ns) || plim_effort_left_ns(inc->problem->ctx) == 0;
 }
@@ -196,7 +130,7 @@ int plim_incumbent_proved(const plim_incumbent *inc) {
 }
 
 int plim_incumbent_decided(const plim_incumbent *inc) {
-  return inc->bound_ns >= inc->own->known_ns || plim_incumbent_proved(inc);
+  return inc->bound_ns >= inc->task.known_ns || plim_incumbent_proved(inc);
 }
 
 plim_status plim_incumbent_best_so_far(const plim_incumbent *inc, plim_status status) {
@@ -227,7 +161,7 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, *schedule));
   if (!inc->own->selection.is_useful) return PLIM_OK;
   int64_t least = plim_variant_selection_least(inc->own->timeline, *schedule),
-          limit = inc->min_memory ? least : inc->budget_bytes;
+          limit = inc->task.min_memory ? least : inc->task.budget_bytes;
   if (inc->own->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
   PLIM_TRY(reselect(inc, *schedule, limit, &changed));
   if (changed) *schedule = &inc->own->reselected;
@@ -239,12 +173,12 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
  * another way, and may succeed. */
 static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds, int64_t *bytes) {
   *bytes = inc->own->timeline->peak_bytes;
-  if (inc->options->unpacked || *bytes > inc->budget_bytes) return PLIM_OK;
-  int64_t target = inc->budget_bytes < INT64_MAX ? inc->budget_bytes : inc->enough_bytes;
-  if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) packing_rounds = 0;
+  if (inc->task.options->unpacked || *bytes > inc->task.budget_bytes) return PLIM_OK;
+  int64_t target = inc->task.budget_bytes < INT64_MAX ? inc->task.budget_bytes : inc->task.enough_bytes;
+  if (inc->task.enough_bytes > 0 && *bytes > inc->task.enough_bytes) packing_rounds = 0;
   PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, target, packing_rounds));
   *bytes = inc->own->placement.packed_bytes;
-  if (*bytes <= inc->budget_bytes || inc->has_best) return PLIM_OK;
+  if (*bytes <= inc->task.budget_bytes || inc->has_best) return PLIM_OK;
   if (packing_rounds == 0 || packing_rounds > SECOND_PACKING_ROUNDS) return PLIM_OK;
   plim_placement first = inc->own->placement;
   inc->own->placement = inc->own->spare;
@@ -260,10 +194,10 @@ static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int
 
 /* Do these figures fit, and beat the best? */
 static int better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
-  if (bytes > inc->budget_bytes) return 0;
-  int64_t first = inc->min_memory ? bytes : time_ns, second = inc->min_memory ? time_ns : bytes;
-  int64_t best_first = inc->min_memory ? inc->best_bytes : inc->best_ns,
-          best_second = inc->min_memory ? inc->best_ns : inc->best_bytes;
+  if (bytes > inc->task.budget_bytes) return 0;
+  int64_t first = inc->task.min_memory ? bytes : time_ns, second = inc->task.min_memory ? time_ns : bytes;
+  int64_t best_first = inc->task.min_memory ? inc->best_bytes : inc->best_ns,
+          best_second = inc->task.min_memory ? inc->best_ns : inc->best_bytes;
   return first < best_first || (first == best_first && second < best_second);
 }
 
@@ -287,7 +221,7 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
   return (plim_front_point){.bytes = bytes,
                             .time_ns = time_ns,
                             .n_commands = schedule->n,
-                            .n_offsets = inc->options->unpacked ? 0 : placement->n_boxes,
+                            .n_offsets = inc->task.options->unpacked ? 0 : placement->n_boxes,
                             .op = schedule->op,
                             .choice = schedule->choice,
                             .offset = placement->offset};
@@ -295,16 +229,16 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
 
 /* Add the schedule that was weighed last to the plan front, where it has addresses or needs none. */
 static plim_status remember(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  int weighed = inc->options->unpacked || inc->own->timeline->peak_bytes <= inc->budget_bytes;
-  if (!inc->front || !weighed) return PLIM_OK;
+  int weighed = inc->task.options->unpacked || inc->own->timeline->peak_bytes <= inc->task.budget_bytes;
+  if (!inc->shared.front || !weighed) return PLIM_OK;
   plim_front_point point = point_of(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, bytes);
-  return plim_front_insert(inc->front, &point, NULL);
+  return plim_front_insert(inc->shared.front, &point, NULL);
 }
 
 /* For the sentence of a refusal: of the schedules whose peak fits and whose packing does not, keep the one that packs
  * smallest. */
 static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  if (inc->has_best || bytes <= inc->budget_bytes || bytes >= inc->conflict_bytes) return PLIM_OK;
+  if (inc->has_best || bytes <= inc->task.budget_bytes || bytes >= inc->conflict_bytes) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&inc->conflict, schedule));
   inc->conflict_bytes = bytes;
   return PLIM_OK;
@@ -316,7 +250,7 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
   PLIM_TRY(weigh(inc, schedule, packing_rounds, bytes));
   if (*bytes < inc->least_bytes) inc->least_bytes = *bytes;
   PLIM_TRY(remember(inc, schedule, *bytes));
-  if (inc->own->timeline->peak_bytes <= inc->budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
+  if (inc->own->timeline->peak_bytes <= inc->task.budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
   if (!better(inc, inc->own->timeline->time_ns, *bytes)) return PLIM_OK;
   return keep(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, *bytes);
 }
@@ -325,11 +259,12 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds) {
   int64_t time_ns = inc->own->timeline->time_ns, bytes;
   int32_t changed;
-  if (!inc->own->selection.is_useful || inc->min_memory || inc->own->timeline->peak_bytes > inc->budget_bytes) {
+  if (!inc->own->selection.is_useful || inc->task.min_memory ||
+      inc->own->timeline->peak_bytes > inc->task.budget_bytes) {
     return PLIM_OK;
   }
   if (schedule == &inc->own->reselected) return PLIM_OK; /* it has the fastest already */
-  PLIM_TRY(reselect(inc, schedule, inc->budget_bytes, &changed));
+  PLIM_TRY(reselect(inc, schedule, inc->task.budget_bytes, &changed));
   if (!changed || inc->own->timeline->time_ns >= time_ns) return PLIM_OK;
   return submit_evaluated(inc, &inc->own->reselected, packing_rounds, &bytes);
 }
@@ -353,7 +288,7 @@ plim_status plim_incumbent_submit_exact(plim_incumbent *inc, const plim_schedule
 void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {
   plim_progress progress = {.stage = stage,
                             .total = -1,
-                            .elapsed_ns = plim_now_ns() - inc->started_ns,
+                            .elapsed_ns = plim_now_ns() - inc->task.started_ns,
                             .best_percent = inc->has_best ? plim_problem_percent(inc->problem, inc->best_ns) : -1,
                             .bound_percent = plim_problem_percent(inc->problem, inc->bound_ns)};
   plim_context_report(inc->problem->ctx, &progress);
@@ -361,13 +296,13 @@ void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {
 
 plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
   if (from->least_bytes < inc->least_bytes) inc->least_bytes = from->least_bytes;
-  if (from->conflict_bytes < INT64_MAX && from->budget_bytes == inc->budget_bytes) {
+  if (from->conflict_bytes < INT64_MAX && from->task.budget_bytes == inc->task.budget_bytes) {
     PLIM_TRY(keep_conflict(inc, &from->conflict, from->conflict_bytes));
   }
   if (from->own->is_adopted) return PLIM_OK;
-  if (inc->front && from->has_best) {
+  if (inc->shared.front && from->has_best) {
     plim_front_point point = point_of(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes);
-    PLIM_TRY(plim_front_insert(inc->front, &point, NULL));
+    PLIM_TRY(plim_front_insert(inc->shared.front, &point, NULL));
   }
   if (!from->has_best || !better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
   PLIM_TRY(keep(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes));
@@ -411,7 +346,7 @@ plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_po
     if (status == PLIM_EPLAN) status = PLIM_OK;
   }
   int64_t bytes = inc->own->timeline->peak_bytes;
-  if (status == PLIM_OK && *taken && !inc->options->unpacked) {
+  if (status == PLIM_OK && *taken && !inc->task.options->unpacked) {
     status = plim_place_at(&inc->own->placement, inc->own->timeline, &schedule, point->n_offsets, point->offset, taken);
     bytes = inc->own->placement.packed_bytes;
   }
@@ -449,10 +384,12 @@ plim_status plim_incumbent_submit_smallest(plim_incumbent *inc, const plim_front
 plim_status plim_incumbent_emit(plim_incumbent *inc, const char *planner, plim_plan **out) {
   const plim_problem *p = inc->problem;
   plim_plan *plan = NULL;
-  plim_emission emission = {
-      .planner = planner, .plan_class = p->plan_class, .budget_bytes = inc->budget_bytes, .bound_ns = inc->bound_ns};
+  plim_emission emission = {.planner = planner,
+                            .plan_class = p->plan_class,
+                            .budget_bytes = inc->task.budget_bytes,
+                            .bound_ns = inc->bound_ns};
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, &inc->best));
-  PLIM_TRY(plim_emit(inc->own->timeline, &inc->best, inc->options->unpacked ? NULL : &inc->own->best_placement,
+  PLIM_TRY(plim_emit(inc->own->timeline, &inc->best, inc->task.options->unpacked ? NULL : &inc->own->best_placement,
                      &emission, &plan));
   plim_status status = plim_plan_check(p->ctx, p->graph, plan);
   if (status != PLIM_OK) {

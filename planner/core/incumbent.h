@@ -2,7 +2,7 @@
  *
  * Its life:
  *   1. plim_incumbent_begin   there is no best yet
- *   2. the task               settings beside the options, before the first schedule (plim_incumbent_accept, ...)
+ *   2. `task`, `shared`       the owner changes what is looked for, and lends what other calls know
  *   3. plim_incumbent_submit  a strategy makes schedules and submits them, until plim_incumbent_decided or out of time
  *   4. plim_incumbent_emit    the best becomes a plan; where there is none, a refusal reads why
  *   5. plim_incumbent_end
@@ -16,24 +16,25 @@
  *   4. adds it to the plan front, where there is one.
  * *Better* means less time; with `min_memory`, fewer bytes. In a tie the other figure decides.
  *
- * Anyone may read the fields. Only the functions of this header write them. */
+ * Anyone may read the fields. The owner writes `task` and `shared`, the functions of this header all others. */
 #ifndef PLIM_PLANNER_CORE_INCUMBENT_H
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
+#include "planner/core/task.h"
 #include "planner/core/timeline.h"
 #include "planner/front/front.h"
 
+/* What calls for one problem share. All is borrowed; NULL: there is none. */
+typedef struct plim_shared {
+  const plim_schedule *keep_all;        /* the result of an earlier plim_keep_all_run */
+  struct plim_bound_cache *bound_cache; /* rows of the cut model that other budgets have found */
+  plim_front *front;                    /* receives every submitted schedule that is a new point of the plan front */
+} plim_shared;
+
 typedef struct plim_incumbent {
-  /* the task: what is looked for */
   const plim_problem *problem;
-  const plim_plan_options *options;
-  int64_t budget_bytes;     /* of the arena, or of the peak where options->unpacked; INT64_MAX: none */
-  int64_t enough_bytes;     /* see plim_incumbent_accept */
-  int64_t started_ns;       /* by plim_now_ns; options->time_limit_ns counts from here */
-  int32_t runs_an_op_limit; /* of searches; 0: no limit. Schedules that are submitted may have more */
-  int32_t min_memory;       /* 0: find the fastest plan that fits; 1: find the plan of fewest bytes */
-  int32_t is_quick;         /* with min_memory, 1: only the first rounds of the search */
-  int64_t target_bytes;     /* with min_memory: stop at this many bytes; 0: at the proved least */
+  plim_plan_task task; /* what is looked for */
+  plim_shared shared;
   /* the best: the answer so far */
   int32_t has_best;            /* 1: there is a best, and it fits */
   plim_schedule best;          /* empty without has_best */
@@ -45,10 +46,6 @@ typedef struct plim_incumbent {
   int64_t least_bytes;    /* fewest bytes of any schedule submitted; INT64_MAX: none was */
   plim_schedule conflict; /* of the schedules whose peak fits and whose offsets do not: the one that packs smallest */
   int64_t conflict_bytes; /* its packed size; INT64_MAX: none */
-  /* what is shared with other calls for this problem; NULL where there is none */
-  const plim_schedule *keep_all;        /* the result of an earlier plim_keep_all_run */
-  struct plim_bound_cache *bound_cache; /* rows of the cut model that other budgets have found */
-  plim_front *front;                    /* receives every submitted schedule that is a new point of the plan front */
   /* the placement of the best, and scratch: incumbent.c alone reads it */
   struct plim_incumbent_own *own;
 } plim_incumbent;
@@ -58,34 +55,10 @@ PLIM_MUST_USE plim_status plim_incumbent_begin(const plim_problem *problem, cons
                                                plim_incumbent **out);
 void plim_incumbent_end(plim_incumbent *incumbent); /* NULL is legal */
 
-/* ==== the task (incumbent.c) ==== */
-
-/* Settings beside the options, before the first schedule is submitted. */
-
-/* Look for the fewest bytes instead of the least time.
- *   target_bytes  in  the search stops there; 0: at the proved least
- *   quick         in  1: only the first rounds of the search run */
-void plim_incumbent_seek_min_memory(plim_incumbent *incumbent, int64_t target_bytes, int32_t quick);
-
-/* The time limit counts from that moment, by plim_now_ns. Without the call it counts from plim_incumbent_begin. */
-void plim_incumbent_start_at(plim_incumbent *incumbent, int64_t started_ns);
-
-/* Say when a plan is good enough.
- *   enough_bytes  read where there is no budget. Packing ends at this size; where the peak is above it, packing ends
- *                 after the first-fit orders. 0: pack as small as possible
- *   known_ns      the search ends when it is proved that no plan takes less. INT64_MAX: it ends when its best plan is
- *                 proved to be optimal */
-void plim_incumbent_accept(plim_incumbent *incumbent, int64_t enough_bytes, int64_t known_ns);
-
-/* Use what other calls for this problem know. All three are borrowed; NULL: none. */
-void plim_incumbent_share_keep_all(plim_incumbent *incumbent, const plim_schedule *keep_all);
-void plim_incumbent_share_bound_cache(plim_incumbent *incumbent, struct plim_bound_cache *bound_cache);
-void plim_incumbent_share_front(plim_incumbent *incumbent, plim_front *front);
-
 /* ==== children (incumbent.c) ==== */
 
 /* What a child is asked for. It has the parent's problem, options and budget, where these fields do not say otherwise.
- * It has nothing that the parent found, proved, shares or accepts. */
+ * It has nothing that the parent found, proved, shares or has enough of. */
 typedef struct plim_child {
   int32_t min_memory;       /* 1: fewest bytes, without a budget; the parent's budget becomes target_bytes, unless
                              * the parent looks for the fewest bytes too */
@@ -98,36 +71,12 @@ typedef struct plim_child {
 } plim_child;
 
 /* An incumbent of the same problem, without a best, for a part of the work. The parent must outlive it. */
-PLIM_MUST_USE plim_status plim_incumbent_child(const plim_incumbent *incumbent, const plim_child *task,
+PLIM_MUST_USE plim_status plim_incumbent_child(const plim_incumbent *incumbent, const plim_child *asked,
                                                plim_incumbent **out);
 
 /* End a child (NULL is legal). `status` is what its work returned: on PLIM_OK and PLIM_ECANCEL the parent merges the
  * child's best. Returns `status`, or the failure of the merge. */
 plim_status plim_incumbent_join(plim_incumbent *incumbent, plim_incumbent *child, plim_status status);
-
-/* ==== time (incumbent.c) ==== */
-
-/* The moment, by plim_now_ns, at which so many percent of the time limit are over; INT64_MAX: there is no limit. */
-int64_t plim_incumbent_deadline(const plim_incumbent *incumbent, int32_t percent);
-
-/* The options of a call that has to find a plan: a shorter time limit than a small graph needs becomes that. Parts of
- * the call may have less. */
-plim_plan_options plim_incumbent_timed(const plim_plan_options *options);
-
-/* The latest moment at which a call with these options may end: the limit and a grace; INT64_MAX: there is no limit. */
-int64_t plim_incumbent_last_moment(const plim_plan_options *options);
-
-/* A time limit for a child: one part in `parts` of the whole limit, or the time left. At least 1 ns, since 0 means no
- * limit; 0 where the incumbent has no limit. */
-int64_t plim_incumbent_part_ns(const plim_incumbent *incumbent, int32_t parts);
-int64_t plim_incumbent_left_ns(const plim_incumbent *incumbent);
-
-/* 1: something was submitted, and the time limit or the context's deadline is over. */
-int plim_incumbent_is_out_of_time(const plim_incumbent *incumbent);
-
-/* Returns PLIM_OK where `status` is PLIM_ECANCEL, a deadline and not the caller ended the work, and there is a best.
- * Otherwise returns `status`. */
-plim_status plim_incumbent_best_so_far(const plim_incumbent *incumbent, plim_status status);
 
 /* ==== submit (incumbent.c) ==== */
 
@@ -193,10 +142,14 @@ void plim_incumbent_raise_bound(plim_incumbent *incumbent, int64_t bound_ns);
 /* The cut model has been asked for a bound. */
 void plim_incumbent_note_bounded(plim_incumbent *incumbent);
 
-/* ==== results (incumbent.c) ==== */
+/* ==== the end (incumbent.c) ==== */
 
-/* The budget becomes the bytes of the best, which is then a plan for that budget. */
-void plim_incumbent_lower_budget(plim_incumbent *incumbent);
+/* 1: something was submitted, and the time limit or the context's deadline is over. */
+int plim_incumbent_is_out_of_time(const plim_incumbent *incumbent);
+
+/* Returns PLIM_OK where `status` is PLIM_ECANCEL, a deadline and not the caller ended the work, and there is a best.
+ * Otherwise returns `status`. */
+plim_status plim_incumbent_best_so_far(const plim_incumbent *incumbent, plim_status status);
 
 /* Tell the context's progress callback the stage, the best overhead and the bound. */
 void plim_incumbent_report(const plim_incumbent *incumbent, const char *stage);

@@ -21,9 +21,9 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
   plim_context *ctx = inc->problem->ctx;
   int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
   if (status == PLIM_ECANCEL && (inc->has_best || !by_caller)) return PLIM_OK;
-  if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
+  if (status == PLIM_ECANCEL && inc->task.budget_bytes < INT64_MAX) {
     return plim_fail(ctx, status, "planning was cancelled before a plan within %lld bytes was found",
-                     (long long)inc->budget_bytes);
+                     (long long)inc->task.budget_bytes);
   }
   if (status == PLIM_ECANCEL) return plim_fail(ctx, status, "planning was cancelled before a plan was found");
   return status;
@@ -31,39 +31,39 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
 
 /* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
  * it names has a plan. */
-static plim_status find_fewest(plim_incumbent *inc, const plim_strategy_task *task, plim_front *front) {
+static plim_status find_fewest(plim_incumbent *inc, const plim_strategy_call *call, plim_front *front) {
   const int64_t near_bytes =
-      plim_integers_add_capped(inc->budget_bytes, inc->budget_bytes / one_arena_tuning.near_part);
-  const plim_child child = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
-  plim_strategy_task left = *task; /* in the time that is left */
+      plim_integers_add_capped(inc->task.budget_bytes, inc->task.budget_bytes / one_arena_tuning.near_part);
+  const plim_child child = {.min_memory = 1, .time_limit_ns = plim_plan_task_left_ns(&inc->task)};
+  plim_strategy_call left = *call; /* in the time that is left */
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};
-  if (inc->options->brief || plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
+  if (inc->task.options->brief || plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
   PLIM_TRY(plim_incumbent_child(inc, &child, &fewest));
-  left.options = fewest->options;
+  left.options = fewest->task.options;
   return plim_incumbent_join(inc, fewest, plim_floor_search(&left, front, &floor, fewest));
 }
 
-/* A task for one plan, and where its answer goes. */
+/* A call for one plan, and where its answer goes. */
 typedef struct request {
-  plim_strategy_task task;
+  plim_strategy_call call;
   plim_plan_result *out;
 } request;
 
 /* The work of one call (plim_front_work). `front` NULL: none. */
 static plim_status make_plan(void *user, plim_front *front) {
   const request *r = user;
-  const plim_strategy_task *task = &r->task;
+  const plim_strategy_call *call = &r->call;
   plim_incumbent *inc = NULL;
   plim_plan_result made = {.plan = NULL};
   plim_status status;
-  PLIM_TRY(plim_incumbent_begin(task->problem, task->options, &inc));
-  status = plim_strategy_run(inc, task->strategy, front, &made.from_front);
+  PLIM_TRY(plim_incumbent_begin(call->problem, call->options, &inc));
+  status = plim_strategy_run(inc, call->strategy, front, &made.from_front);
   status = end_strategy(inc, status);
   if (status == PLIM_OK && !inc->has_best) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->has_best) status = end_strategy(inc, find_fewest(inc, task, front));
-  if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, task->strategy->name, &made.floor);
-  if (status == PLIM_OK) status = plim_incumbent_emit(inc, task->strategy->name, &made.plan);
+  if (status == PLIM_OK && !inc->has_best) status = end_strategy(inc, find_fewest(inc, call, front));
+  if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, call->strategy->name, &made.floor);
+  if (status == PLIM_OK) status = plim_incumbent_emit(inc, call->strategy->name, &made.plan);
   plim_incumbent_end(inc);
   if (status == PLIM_OK || status == PLIM_ENOFIT) *r->out = made;
   return status;
@@ -73,10 +73,10 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
                         const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
   request r = {.out = &made};
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.task));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.call));
   int through_front = options->front_folder && options->budget_bytes < INT64_MAX && !options->brief;
-  plim_status status = through_front ? plim_strategy_with_front(&r.task, make_plan, &r) : make_plan(&r, NULL);
-  plim_strategy_end(&r.task);
+  plim_status status = through_front ? plim_strategy_with_front(&r.call, make_plan, &r) : make_plan(&r, NULL);
+  plim_strategy_end(&r.call);
   if (status == PLIM_OK || status == PLIM_ENOFIT) {
     *out = made;
   } else {
@@ -87,7 +87,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 
 plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                    const plim_plan_options *options, plim_plan_result *out) {
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
   const plim_status made = make(ctx, graph, profile, options, out);
   const plim_status status = plim_arena_effort_end(ctx, outer_ns, made);
   if (made == PLIM_ECANCEL && status == PLIM_ENOFIT) { /* its floor is to be had at once */
@@ -106,33 +106,34 @@ plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, con
   return PLIM_OK;
 }
 
-/* A plan by the options' strategy, without the plan front. `enough_bytes`, `known_ns`: see plim_incumbent_accept. */
+/* A plan by the options' strategy, without the plan front. `enough_bytes`, `known_ns`: see plim_plan_task. */
 static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
                              plim_plan **out) {
-  plim_strategy_task task = {0};
+  plim_strategy_call call = {0};
   plim_incumbent *inc = NULL;
   plim_status status;
   int32_t from_front;
-  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &task));
-  PLIM_CHECK(plim_incumbent_begin(task.problem, options, &inc));
-  plim_incumbent_accept(inc, enough_bytes, known_ns);
-  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, task.strategy, NULL, &from_front)));
+  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &call));
+  PLIM_CHECK(plim_incumbent_begin(call.problem, options, &inc));
+  inc->task.enough_bytes = enough_bytes;
+  inc->task.known_ns = known_ns;
+  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, call.strategy, NULL, &from_front)));
   if (!inc->has_best) {
-    status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
+    status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->task.budget_bytes);
     goto done;
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, task.strategy->name, out));
+  PLIM_CHECK(plim_incumbent_emit(inc, call.strategy->name, out));
 done:
   plim_incumbent_end(inc);
-  plim_strategy_end(&task);
+  plim_strategy_end(&call);
   return status;
 }
 
 plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, plim_plan **out) {
   plim_plan_options once = *options;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
   int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
   once.budget_bytes = INT64_MAX;
   once.planner = "keep-all";
@@ -142,7 +143,7 @@ plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const pl
 
 plim_status plim_arena_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
   plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
   return plim_arena_effort_end(ctx, outer_ns, status);
 }

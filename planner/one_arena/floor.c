@@ -11,11 +11,11 @@
 #include "runtime/base/effort.h"
 
 /* The order of the smallest arena without recomputation. Every strategy that begins there would look for it again. */
-static plim_status find_keep_all(const plim_strategy_task *task, plim_schedule *out, int64_t *bytes) {
-  plim_plan_options options = *task->options;
+static plim_status find_keep_all(const plim_strategy_call *call, plim_schedule *out, int64_t *bytes) {
+  plim_plan_options options = *call->options;
   plim_incumbent *inc = NULL;
   options.budget_bytes = INT64_MAX;
-  plim_status status = plim_incumbent_begin(task->problem, &options, &inc);
+  plim_status status = plim_incumbent_begin(call->problem, &options, &inc);
   if (status == PLIM_OK) status = plim_incumbent_best_so_far(inc, plim_keep_all_run(inc));
   if (status == PLIM_OK) status = plim_schedule_copy(out, &inc->best);
   if (status == PLIM_OK) *bytes = inc->best_bytes;
@@ -23,41 +23,41 @@ static plim_status find_keep_all(const plim_strategy_task *task, plim_schedule *
   return status;
 }
 
-plim_status plim_floor_search(const plim_strategy_task *task, plim_front *front, plim_plan_floor *floor,
+plim_status plim_floor_search(const plim_strategy_call *call, plim_front *front, plim_plan_floor *floor,
                               plim_incumbent *inc) {
-  plim_schedule keep_all = {.ctx = task->problem->ctx};
+  plim_schedule keep_all = {.ctx = call->problem->ctx};
   plim_status status;
   const int64_t started_ns = plim_now_ns();
-  PLIM_CHECK(find_keep_all(task, &keep_all, &floor->keep_all_bytes));
-  plim_incumbent_seek_min_memory(inc, 0, 0);
-  plim_incumbent_share_keep_all(inc, &keep_all);
-  plim_incumbent_start_at(inc, started_ns); /* one limit for both */
-  status = plim_incumbent_best_so_far(inc, plim_strategy_run(inc, task->strategy, front, &floor->from_front));
-  plim_incumbent_share_keep_all(inc, NULL);
+  PLIM_CHECK(find_keep_all(call, &keep_all, &floor->keep_all_bytes));
+  inc->task.min_memory = 1;
+  inc->task.started_ns = started_ns; /* one limit for both */
+  inc->shared.keep_all = &keep_all;
+  status = plim_incumbent_best_so_far(inc, plim_strategy_run(inc, call->strategy, front, &floor->from_front));
+  inc->shared.keep_all = NULL;
 done:
   plim_schedule_free(&keep_all);
   return status;
 }
 
-plim_status plim_floor_find(const plim_strategy_task *task, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
-  const plim_problem *problem = task->problem;
+plim_status plim_floor_find(const plim_strategy_call *call, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
+  const plim_problem *problem = call->problem;
   plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
-  plim_plan_options free_options = *task->options;
+  plim_plan_options free_options = *call->options;
   plim_incumbent *inc = NULL;
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
-  const int64_t wanted_bytes = task->options->budget_bytes;
+  const int64_t wanted_bytes = call->options->budget_bytes;
   plim_status status;
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  PLIM_CHECK(plim_floor_search(task, front, &floor, inc));
+  PLIM_CHECK(plim_floor_search(call, front, &floor, inc));
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
-  plim_incumbent_lower_budget(inc);
-  floor.smallest_bytes = inc->budget_bytes;
+  inc->task.budget_bytes = inc->best_bytes; /* the best is a plan for that budget */
+  floor.smallest_bytes = inc->task.budget_bytes;
   plim_bound_floor(problem, &floor);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
     PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, task->strategy->name, &made));
+  PLIM_CHECK(plim_incumbent_emit(inc, call->strategy->name, &made));
   *out = floor;
   if (plan) {
     *plan = made;
@@ -72,16 +72,16 @@ done:
   return status;
 }
 
-/* A task for the smallest budget, and where its answer goes. */
+/* A call for the smallest budget, and where its answer goes. */
 typedef struct request {
-  plim_strategy_task task;
+  plim_strategy_call call;
   plim_plan_floor *out;
   plim_plan **plan; /* NULL: not wanted */
 } request;
 
 static plim_status find_smallest(void *user, plim_front *front) {
   const request *r = user;
-  return plim_floor_find(&r->task, front, r->out, r->plan);
+  return plim_floor_find(&r->call, front, r->out, r->plan);
 }
 
 plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -89,10 +89,10 @@ plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, cons
   plim_plan_floor floor = {.keep_all_bytes = 0};
   plim_plan *made = NULL;
   request r = {.out = &floor, .plan = plan ? &made : NULL};
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.task));
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_strategy_with_front(&r.task, find_smallest, &r);
-  plim_strategy_end(&r.task);
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.call));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
+  plim_status status = plim_strategy_with_front(&r.call, find_smallest, &r);
+  plim_strategy_end(&r.call);
   status = plim_arena_effort_end(ctx, outer_ns, status);
   if (status == PLIM_OK) *out = floor;
   if (status == PLIM_OK && plan) {
@@ -105,26 +105,27 @@ plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, cons
 
 plim_status plim_arena_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_floor *out) {
-  plim_strategy_task task;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &task));
-  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = task.problem->fixed_numerics};
-  plim_bound_floor(task.problem, out);
-  plim_strategy_end(&task);
+  plim_strategy_call call;
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &call));
+  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = call.problem->fixed_numerics};
+  plim_bound_floor(call.problem, out);
+  plim_strategy_end(&call);
   return PLIM_OK;
 }
 
-static plim_status meets_budget(const plim_strategy_task *task, int64_t budget, int *yes) {
-  const plim_problem *problem = task->problem;
+static plim_status meets_budget(const plim_strategy_call *call, int64_t budget, int *yes) {
+  const plim_problem *problem = call->problem;
   plim_incumbent *inc = NULL;
   int32_t op;
   if (budget < plim_bound_bytes(problem, &op)) {
     *yes = 0;
     return PLIM_OK;
   }
-  PLIM_TRY(plim_incumbent_begin(problem, task->options, &inc));
-  plim_incumbent_seek_min_memory(inc, budget, 1);
-  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(task->options));
-  plim_status status = plim_incumbent_best_so_far(inc, task->strategy->run_min_memory(inc));
+  PLIM_TRY(plim_incumbent_begin(problem, call->options, &inc));
+  inc->task.min_memory = inc->task.is_quick = 1;
+  inc->task.target_bytes = budget;
+  int64_t outer_ns = plim_effort_begin(problem->ctx, plim_plan_task_last_moment(call->options));
+  plim_status status = plim_incumbent_best_so_far(inc, call->strategy->run_min_memory(inc));
   status = plim_effort_end(problem->ctx, outer_ns, status);
   if (status == PLIM_OK) *yes = inc->best_bytes <= budget;
   plim_incumbent_end(inc);
@@ -134,10 +135,10 @@ static plim_status meets_budget(const plim_strategy_task *task, int64_t budget, 
 plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int *yes) {
   plim_plan_options free_options = *options;
-  plim_strategy_task task;
+  plim_strategy_call call;
   free_options.budget_bytes = INT64_MAX;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &free_options, &task));
-  plim_status status = meets_budget(&task, options->budget_bytes, yes);
-  plim_strategy_end(&task);
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &free_options, &call));
+  plim_status status = meets_budget(&call, options->budget_bytes, yes);
+  plim_strategy_end(&call);
   return status;
 }

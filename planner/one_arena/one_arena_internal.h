@@ -1,4 +1,4 @@
-/* What the files of planner/one_arena share: the smallest budget within a planning, the sentence where nothing fits,
+/* What the files of planner/one_arena share: the smallest budget of a call, the sentence where nothing fits,
  * and the tuning constants. Callers read arena_plan.h. */
 #ifndef PLIM_PLANNER_ONE_ARENA_ONE_ARENA_INTERNAL_H
 #define PLIM_PLANNER_ONE_ARENA_ONE_ARENA_INTERNAL_H
@@ -15,16 +15,16 @@ PLIM_MUST_USE plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer
 
 /* ==== smallest budget (floor.c) ==== */
 
-/* The smallest budget within a planning that already has a task and a plan front. */
+/* The smallest budget of a call that has begun, and has a plan front. */
 
 /* plim_plan_smallest through that plan front: takes what it knows and leaves there what it finds, the lowest plan
  * before all. PLIM_EPLAN: a kept plan was bad. PLIM_ECANCEL: cancelled; the plan front has what was found. */
-PLIM_MUST_USE plim_status plim_floor_find(const plim_strategy_task *task, plim_front *front, plim_plan_floor *out,
+PLIM_MUST_USE plim_status plim_floor_find(const plim_strategy_call *call, plim_front *front, plim_plan_floor *out,
                                           plim_plan **plan);
 
 /* Only the search of plim_floor_find, for `inc`, whose budget is INT64_MAX.
  *   floor  [1]  out  keep_all_bytes and from_front only */
-PLIM_MUST_USE plim_status plim_floor_search(const plim_strategy_task *task, plim_front *front, plim_plan_floor *floor,
+PLIM_MUST_USE plim_status plim_floor_search(const plim_strategy_call *call, plim_front *front, plim_plan_floor *floor,
                                             plim_incumbent *inc);
 
 /* ==== refusal (refuse.c) ==== */

@@ -168,12 +168,12 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_flo
   char text[WORDS];
   words sentence = {text, 0, sizeof text};
   plim_bound_floor(p, &floor);
-  if (inc->budget_bytes >= floor.bound_bytes && inc->conflict_bytes < INT64_MAX) {
-    PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->budget_bytes, floor.conflict));
+  if (inc->task.budget_bytes >= floor.bound_bytes && inc->conflict_bytes < INT64_MAX) {
+    PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->task.budget_bytes, floor.conflict));
   }
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
   say(&sentence, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
-  say_bytes(&sentence, inc->budget_bytes);
+  say_bytes(&sentence, inc->task.budget_bytes);
   say(&sentence, ": ");
   if (inc->least_bytes < INT64_MAX) {
     say(&sentence, "the lowest plan that this search met needs ");

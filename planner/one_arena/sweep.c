@@ -17,7 +17,7 @@ typedef struct range {
 
 typedef struct sweep {
   const range *range;
-  plim_strategy_task task;
+  plim_strategy_call call;
   plim_front *front;
   plim_bound_cache *bound_cache;
   int64_t started_ns;
@@ -26,26 +26,26 @@ typedef struct sweep {
 static void report(const sweep *s, int32_t i) {
   const int64_t budget = s->range->budget[i];
   const plim_front_point *best = plim_front_find(s->front, budget);
-  const double bound = plim_problem_percent(s->task.problem, plim_front_bound(s->front, budget));
+  const double bound = plim_problem_percent(s->call.problem, plim_front_bound(s->front, budget));
   plim_progress progress = {.stage = "front",
                             .done = i + 1,
                             .total = s->range->n,
                             .elapsed_ns = plim_now_ns() - s->started_ns,
-                            .best_percent = best ? plim_problem_percent(s->task.problem, best->time_ns) : -1,
+                            .best_percent = best ? plim_problem_percent(s->call.problem, best->time_ns) : -1,
                             .bound_percent = bound > 0 ? bound : 0};
-  plim_context_report(s->task.problem->ctx, &progress);
+  plim_context_report(s->call.problem->ctx, &progress);
 }
 
 static plim_status plan_one(void *user, int32_t i, int64_t time_limit_ns) {
   const sweep *s = user;
-  plim_plan_options options = *s->task.options;
+  plim_plan_options options = *s->call.options;
   plim_incumbent *inc = NULL;
   int32_t kept;
   options.budget_bytes = s->range->budget[i];
   options.time_limit_ns = time_limit_ns;
-  PLIM_TRY(plim_incumbent_begin(s->task.problem, &options, &inc));
-  plim_incumbent_share_bound_cache(inc, s->bound_cache);
-  plim_status status = plim_strategy_run(inc, s->task.strategy, s->front, &kept);
+  PLIM_TRY(plim_incumbent_begin(s->call.problem, &options, &inc));
+  inc->shared.bound_cache = s->bound_cache;
+  plim_status status = plim_strategy_run(inc, s->call.strategy, s->front, &kept);
   plim_incumbent_end(inc);
   if (status == PLIM_OK) report(s, i);
   return status;
@@ -55,7 +55,7 @@ static plim_status plan_one(void *user, int32_t i, int64_t time_limit_ns) {
 static plim_status plan_all(sweep *s) {
   const plim_budget_sweep driver = {.n = s->range->n,
                                     .budget = s->range->budget,
-                                    .time_limit_ns = s->task.options->time_limit_ns,
+                                    .time_limit_ns = s->call.options->time_limit_ns,
                                     .started_ns = s->started_ns,
                                     .may_skip = 1,
                                     .plan = plan_one,
@@ -64,17 +64,17 @@ static plim_status plan_all(sweep *s) {
 }
 
 static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
-  plim_plan_options options = *s->task.options;
+  plim_plan_options options = *s->call.options;
   plim_incumbent *inc = NULL;
   int32_t taken = 0;
   const plim_front_point *point = plim_front_find(s->front, budget);
   if (!point) return PLIM_OK;
   options.budget_bytes = budget;
-  PLIM_TRY(plim_incumbent_begin(s->task.problem, &options, &inc));
+  PLIM_TRY(plim_incumbent_begin(s->call.problem, &options, &inc));
   plim_status status = plim_incumbent_submit_point(inc, point, &taken);
   int64_t bound = plim_front_bound(s->front, budget);
   if (bound <= point->time_ns) plim_incumbent_raise_bound(inc, bound);
-  if (status == PLIM_OK && taken) status = plim_incumbent_emit(inc, s->task.strategy->name, out);
+  if (status == PLIM_OK && taken) status = plim_incumbent_emit(inc, s->call.strategy->name, out);
   plim_incumbent_end(inc);
   return status;
 }
@@ -97,12 +97,12 @@ static plim_status emit_all(const sweep *s, const range *budgets) {
 
 /* Budgets in even steps from the smallest with a plan, whose plan is in the plan front then. */
 static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
-  plim_plan_options options = *s->task.options;
-  plim_strategy_task task = s->task;
-  task.options = &options;
+  plim_plan_options options = *s->call.options;
+  plim_strategy_call call = s->call;
+  call.options = &options;
   options.budget_bytes = INT64_MAX;
   options.time_limit_ns = plim_effort_percent(options.time_limit_ns, one_arena_tuning.floor_percent);
-  PLIM_TRY(plim_floor_find(&task, s->front, &span->floor, NULL));
+  PLIM_TRY(plim_floor_find(&call, s->front, &span->floor, NULL));
   int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;
   int64_t steps = span->n > 1 ? span->n - 1 : 1;
   for (int32_t i = 0; i < span->n; i++) {
@@ -125,14 +125,14 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
                               const plim_plan_options *options, const range *budgets) {
   sweep s = {.range = budgets, .started_ns = plim_now_ns()};
   for (int32_t i = 0; i < budgets->n; i++) budgets->plan[i] = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.task));
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_bound_cache_new(s.task.problem, &s.bound_cache);
-  if (status == PLIM_OK) status = plim_strategy_with_front(&s.task, plan_and_emit, &s);
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.call));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
+  plim_status status = plim_bound_cache_new(s.call.problem, &s.bound_cache);
+  if (status == PLIM_OK) status = plim_strategy_with_front(&s.call, plan_and_emit, &s);
   status = plim_arena_effort_end(ctx, outer_ns, status);
   if (status != PLIM_OK) free_all(budgets); /* the plan front could not be saved */
   plim_bound_cache_free(s.bound_cache);
-  plim_strategy_end(&s.task);
+  plim_strategy_end(&s.call);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* One walk of greedy covering (greedy_covering.h has the terms gain, cost, rate).
+/* One walk of greedy covering (search_internal.h has the terms gain, cost, rate).
  *
  * The walk goes through the runs in order. It knows where each item was accessed last. So at each read it knows the
  * whole range of positions in which a repeat before the read would free the item's bytes. The memory profile follows
@@ -6,7 +6,7 @@
  * only. The cost of an input is the least of keeping and recomputing it. What keeping costs is the most that a chain of
  * repeats for it may cost, so chains end where they stop to pay.
  * Invariant: the schedule is valid after each decision. */
-#include "planner/search/greedy_covering.h"
+#include "planner/search/search_internal.h"
 
 #include <math.h>
 

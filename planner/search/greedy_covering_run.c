@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "planner/search/greedy_covering.h"
+#include "planner/search/search_internal.h"
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 
@@ -148,8 +148,9 @@ static plim_status run_rounds(covering_search *search, int32_t rounds, int64_t d
   search->begin_area = plim_track_excess(search->track, search->goal);
   covering->keep_share = search_tuning.covering.first_keep_share;
   for (int32_t round = 0, missed = 0; round < rounds && missed < search_tuning.covering.missed_rounds; round++) {
-    plim_status status = run_round(
-        search, round == 0 ? plim_incumbent_deadline(search->inc, search_tuning.covering.first_percent) : deadline_ns);
+    plim_status status =
+        run_round(search, round == 0 ? plim_plan_task_deadline(&search->inc->task, search_tuning.covering.first_percent)
+                                     : deadline_ns);
     missed = fits(search) ? 0 : missed + 1;
     PLIM_TRY(take_outcome(search));
     if (status != PLIM_OK || plim_now_ns() >= deadline_ns || search->bulk_rate <= 0) return status;
@@ -177,7 +178,7 @@ plim_status plim_greedy_covering_run(plim_incumbent *inc, int64_t budget_bytes, 
   PLIM_CHECK(plim_track_new(p, room, &search.track));
   PLIM_CHECK(plim_greedy_covering_new(search.track, budget_bytes, &search.covering));
   plim_track_load(search.track, schedule);
-  search.covering->random = (plim_random){inc->options->seed};
+  search.covering->random = (plim_random){inc->task.options->seed};
   status = run_rounds(&search, rounds, deadline_ns);
   if ((status == PLIM_OK || status == PLIM_ECANCEL) && search.best.n > 0) {
     plim_status copied = plim_schedule_copy(schedule, &search.best);

@@ -3,14 +3,14 @@
  * Annealing moves first runs. Its limit is always a little below the lowest peak so far. Each new lowest schedule is
  * packed, in more rounds now and then and at the end. In a long graph only the latter, since a packing takes as long
  * there as all moves between two of them. The search ends at the lower bound on bytes: no order has a lower peak. With
- * incumbent->enough_bytes it ends at a packing within them, and no peak above them is packed before the end.
+ * the task's enough_bytes it ends at a packing within them, and no peak above them is packed before the end.
  * Deterministic without a time limit. */
 #include "planner/search/searches.h"
 
 #include "planner/core/problem.h"
 #include "planner/search/moves.h"
+#include "planner/search/search_internal.h"
 #include "planner/search/search_tuning.h"
-#include "planner/search/searcher.h"
 #include "runtime/base/effort.h"
 
 typedef struct keeper {
@@ -24,19 +24,19 @@ typedef struct keeper {
  * with the fastest ones. */
 static plim_status submit_well(plim_incumbent *inc, const plim_schedule *schedule) {
   const int32_t rounds = search_tuning.keep_all.packing_rounds_strong;
-  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, rounds));
+  if (inc->task.min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, rounds));
   return plim_incumbent_submit(inc, schedule, rounds, NULL);
 }
 
 /* Where the caller has said which bytes are enough: is the best within them? */
 static int is_enough(const plim_incumbent *inc) {
-  return inc->enough_bytes > 0 && inc->best_bytes <= inc->enough_bytes;
+  return inc->task.enough_bytes > 0 && inc->best_bytes <= inc->task.enough_bytes;
 }
 
 static plim_status on_fit(void *user, plim_anneal *anneal) {
   keeper *keep = user;
   PLIM_TRY(plim_track_store(anneal->mover.track, &keep->schedule));
-  int64_t peak = plim_track_peak(anneal->mover.track), enough = keep->inc->enough_bytes;
+  int64_t peak = plim_track_peak(anneal->mover.track), enough = keep->inc->task.enough_bytes;
   int strong = anneal->done >= keep->next_strong, far = enough > 0 && peak > enough;
   anneal->mover.limit = peak - 1;
   anneal->stop = anneal->mover.limit < keep->bound_bytes;
@@ -64,7 +64,7 @@ static plim_status improve_order(keeper *keep) {
       .cold = search_tuning.keep_all.cold,
       .weight = search_tuning.keep_all.weight,
       .iterations = moves < search_tuning.keep_all.moves_max ? moves : search_tuning.keep_all.moves_max,
-      .deadline_ns = plim_incumbent_deadline(keep->inc, search_tuning.keep_all.moves_percent),
+      .deadline_ns = plim_plan_task_deadline(&keep->inc->task, search_tuning.keep_all.moves_percent),
       .share = {[PLIM_MOVE_FIRST] = 1},
       .on_fit = on_fit,
       .user = keep,
@@ -76,7 +76,7 @@ static plim_status improve_order(keeper *keep) {
 }
 
 static plim_status search_order(plim_incumbent *inc) {
-  if (inc->keep_all) return submit_well(inc, inc->keep_all);
+  if (inc->shared.keep_all) return submit_well(inc, inc->shared.keep_all);
   keeper keep = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
   int32_t op;
   keep.bound_bytes = plim_bound_bytes(inc->problem, &op);
@@ -90,6 +90,6 @@ static plim_status search_order(plim_incumbent *inc) {
 
 plim_status plim_keep_all_run(plim_incumbent *inc) {
   int64_t outer_ns =
-      plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, search_tuning.keep_all.all_percent));
+      plim_effort_begin(inc->problem->ctx, plim_plan_task_deadline(&inc->task, search_tuning.keep_all.all_percent));
   return plim_effort_end(inc->problem->ctx, outer_ns, search_order(inc));
 }

@@ -6,14 +6,13 @@
  * low peak need not pack. So the last two runs stay just below the packed size of the best, and pack what they meet. In
  * a long graph annealing hardly lowers the peak. There greedy covering lowers it in steps of an eighth, and only the
  * runs that pack follow.
- * Ends at incumbent->target_bytes, at the proved least bytes, or after all rounds. Deterministic without a time limit.
- */
+ * Ends at the task's target_bytes, at the proved least bytes, or after all runs. Deterministic without a time limit. */
 #include "planner/search/searches.h"
 
 #include "planner/core/problem.h"
 #include "planner/search/moves.h"
+#include "planner/search/search_internal.h"
 #include "planner/search/search_tuning.h"
-#include "planner/search/searcher.h"
 
 typedef struct min_memory_search {
   plim_incumbent *inc;
@@ -62,7 +61,7 @@ static int64_t moves_of(const plim_incumbent *inc) {
   int64_t moves =
       search_tuning.min_memory.moves_min + search_tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t max_moves = search_tuning.min_memory.moves_max;
-  if (inc->options->iterations > 0) max_moves = inc->options->iterations / search_tuning.min_memory.runs;
+  if (inc->task.options->iterations > 0) max_moves = inc->task.options->iterations / search_tuning.min_memory.runs;
   if (max_moves < search_tuning.min_memory.moves_min_asked) max_moves = search_tuning.min_memory.moves_min_asked;
   if (max_moves > search_tuning.min_memory.moves_max) max_moves = search_tuning.min_memory.moves_max;
   return moves < max_moves ? moves : max_moves;
@@ -81,17 +80,17 @@ static plim_status anneal(min_memory_search *search, const plim_schedule *start,
       plim_track_make_room(&search->track, start->n)); /* a point of the plan front may have more runs than the room */
   plim_track_load(search->track, start);
   int64_t above = packs ? inc->best_bytes : plim_track_peak(search->track);
-  uint64_t stream = inc->options->seed * (uint64_t)search_tuning.min_memory.seeds + run;
+  uint64_t stream = inc->task.options->seed * (uint64_t)search_tuning.min_memory.seeds + run;
   plim_anneal a = {
       .mover = {.track = search->track, .random = {stream}},
-      .runs_an_op_limit = inc->runs_an_op_limit,
+      .runs_an_op_limit = inc->task.runs_an_op_limit,
       .hot = from_checkpoints ? search_tuning.min_memory.checkpoints_hot : search_tuning.min_memory.order_hot,
       .cold = search_tuning.min_memory.cold,
       .weight = from_checkpoints ? search_tuning.min_memory.checkpoints_weight : search_tuning.min_memory.order_weight,
       .time_weight = from_checkpoints ? search_tuning.min_memory.checkpoints_time_weight
                                       : search_tuning.min_memory.order_time_weight,
       .iterations = moves_of(inc),
-      .deadline_ns = plim_incumbent_deadline(inc, 100),
+      .deadline_ns = plim_plan_task_deadline(&inc->task, 100),
       .on_fit = on_fit,
       .user = search,
       .faster_than_ns = INT64_MAX};
@@ -120,7 +119,7 @@ static plim_status keep_smallest(min_memory_search *search, const plim_schedule 
 static plim_status covering_down(min_memory_search *search, const plim_schedule *from, int64_t enough,
                                  plim_schedule *scratch) {
   plim_incumbent *inc = search->inc;
-  int64_t deadline_ns = plim_incumbent_deadline(inc, 100), goal = search->lowest_peak_bytes;
+  int64_t deadline_ns = plim_plan_task_deadline(&inc->task, 100), goal = search->lowest_peak_bytes;
   PLIM_TRY(keep_smallest(search, from));
   if (search->lowest_peak_bytes == goal) return PLIM_OK; /* an earlier start has led lower already */
   do {
@@ -138,9 +137,9 @@ static plim_status covering_down(min_memory_search *search, const plim_schedule 
  * runs of an op, so that all rounds are made where there is one. */
 static uint64_t first_run(const min_memory_search *search) {
   const plim_incumbent *inc = search->inc;
-  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->runs_an_op_limit > 0) return 0;
+  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->task.runs_an_op_limit > 0) return 0;
   int32_t runs = search_tuning.min_memory.runs;
-  return (uint64_t)(inc->options->unpacked ? runs : runs - search_tuning.min_memory.packing_runs);
+  return (uint64_t)(inc->task.options->unpacked ? runs : runs - search_tuning.min_memory.packing_runs);
 }
 
 /* Where a run starts from. */
@@ -154,8 +153,8 @@ static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) 
   plim_incumbent *inc = search->inc;
   plim_schedule checkpoints = {.ctx = start->ctx}, program_order = {.ctx = start->ctx};
   uint64_t run = first_run(search), runs;
-  runs = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
-  int64_t enough = inc->target_bytes > search->bound_bytes ? inc->target_bytes : search->bound_bytes;
+  runs = (uint64_t)(inc->task.is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
+  int64_t enough = inc->task.target_bytes > search->bound_bytes ? inc->task.target_bytes : search->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_start_from_checkpoints(inc, 0, search->track->room / 2, &checkpoints));
   PLIM_CHECK(plim_incumbent_program_order(inc, enough, &program_order));
@@ -164,7 +163,7 @@ static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) 
     PLIM_CHECK(covering_down(search, &checkpoints, enough, start));
   }
   for (; run < runs && inc->best_bytes > enough; run++) {
-    if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
+    if (plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100)) break;
     PLIM_CHECK(plim_schedule_copy(start, find_start(search, run, &checkpoints, &program_order)));
     PLIM_CHECK(anneal(search, start, run));
   }

@@ -5,7 +5,7 @@
  * position must be covered by the gaps left. Their fractional knapsack is a lower bound on the time that this takes.
  * Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
  * A node whose peak is within the limit is a leaf. */
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 
 #include <math.h>
 

@@ -13,8 +13,8 @@
 
 #include <assert.h>
 
+#include "planner/search/search_internal.h"
 #include "planner/search/search_tuning.h"
-#include "planner/search/searcher.h"
 #include "runtime/base/batch.h"
 #include "runtime/base/effort.h"
 
@@ -64,9 +64,10 @@ static plim_status fork_member(const search_portfolio *portfolio, portfolio_memb
   PLIM_TRY(plim_context_fork(portfolio->inc->problem->ctx, &member->ctx));
   member->problem = *portfolio->inc->problem;
   member->problem.ctx = member->front.ctx = member->ctx;
-  PLIM_TRY(of_member(portfolio, member, plim_incumbent_begin(&member->problem, portfolio->inc->options, &member->inc)));
-  plim_incumbent_start_at(member->inc, portfolio->inc->started_ns);
-  if (portfolio->inc->front) plim_incumbent_share_front(member->inc, &member->front);
+  PLIM_TRY(
+      of_member(portfolio, member, plim_incumbent_begin(&member->problem, portfolio->inc->task.options, &member->inc)));
+  member->inc->task.started_ns = portfolio->inc->task.started_ns;
+  if (portfolio->inc->shared.front) member->inc->shared.front = &member->front;
   return PLIM_OK;
 }
 
@@ -74,10 +75,10 @@ static plim_status begin_member(search_portfolio *portfolio, int32_t i) {
   portfolio_member *member = &portfolio->member[i];
   if (i == 0) member->inc = portfolio->inc;
   if (i > 0) PLIM_TRY(fork_member(portfolio, member));
-  PLIM_TRY(
-      of_member(portfolio, member,
-                plim_searcher_begin(member->inc, member_seed(portfolio->inc->options->seed, i), &member->searcher)));
-  if (portfolio->n > 1 && portfolio->inc->options->time_limit_ns > 0) member->searcher.halt = &portfolio->halt;
+  PLIM_TRY(of_member(
+      portfolio, member,
+      plim_searcher_begin(member->inc, member_seed(portfolio->inc->task.options->seed, i), &member->searcher)));
+  if (portfolio->n > 1 && portfolio->inc->task.options->time_limit_ns > 0) member->searcher.halt = &portfolio->halt;
   return PLIM_OK;
 }
 
@@ -147,6 +148,12 @@ static int met_candidate(const search_portfolio *portfolio) {
   return met;
 }
 
+/* Has the first run from `start` stayed above the limit, and is there no plan? In a long graph, runs go on from there. */
+static int is_start_hopeless(const search_portfolio *portfolio) {
+  if (portfolio->inc->has_best || portfolio->has_start_failed) return 0;
+  return !is_long(portfolio) && !met_candidate(portfolio);
+}
+
 /* Look for a plan by greedy covering. */
 static plim_status find_by_covering(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc;
@@ -154,8 +161,8 @@ static plim_status find_by_covering(search_portfolio *portfolio) {
   portfolio->has_covered = 1;
   plim_status status = plim_schedule_copy(&schedule, portfolio->start);
   if (status == PLIM_OK) {
-    status = plim_greedy_covering_run(inc, inc->budget_bytes, search_tuning.portfolio.covering_rounds,
-                                      plim_incumbent_deadline(inc, 100), &schedule);
+    status = plim_greedy_covering_run(inc, inc->task.budget_bytes, search_tuning.portfolio.covering_rounds,
+                                      plim_plan_task_deadline(&inc->task, 100), &schedule);
   }
   if (status == PLIM_OK) status = exchange(portfolio);
   plim_schedule_free(&schedule);
@@ -167,13 +174,13 @@ static plim_status find_by_covering(search_portfolio *portfolio) {
 static plim_status find_any(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc, *min_memory = NULL;
   if (!portfolio->has_covered && !is_long(portfolio)) PLIM_TRY(find_by_covering(portfolio));
-  if (inc->has_best || inc->options->brief) return PLIM_OK;
-  int64_t limit_ns = inc->options->time_limit_ns;
-  plim_child task = {.min_memory = 1, .seed_offset = portfolio->min_memory_tries++ << 32};
-  if (limit_ns > 0) task.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
-  PLIM_TRY(plim_incumbent_child(inc, &task, &min_memory));
-  plim_incumbent_start_at(min_memory, inc->started_ns);
-  plim_incumbent_share_keep_all(min_memory, inc->keep_all);
+  if (inc->has_best || inc->task.options->brief) return PLIM_OK;
+  int64_t limit_ns = inc->task.options->time_limit_ns;
+  plim_child child = {.min_memory = 1, .seed_offset = portfolio->min_memory_tries++ << 32};
+  if (limit_ns > 0) child.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->task.started_ns) / 2;
+  PLIM_TRY(plim_incumbent_child(inc, &child, &min_memory));
+  min_memory->task.started_ns = inc->task.started_ns;
+  min_memory->shared.keep_all = inc->shared.keep_all;
   plim_status status = plim_min_memory_run(min_memory);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
     plim_status copied = plim_schedule_copy(&portfolio->lowest, &min_memory->best);
@@ -187,18 +194,23 @@ static plim_status find_any(search_portfolio *portfolio) {
 
 /* ---- rounds ---- */
 
+/* Does the caller say how much work is wanted? */
+static int has_limits(const plim_incumbent *inc) {
+  return inc->task.options->iterations > 0 || inc->task.options->time_limit_ns > 0;
+}
+
 /* Bytes up to which a schedule is near the budget. */
-static int64_t near(const plim_incumbent *inc) {
-  return inc->budget_bytes + inc->budget_bytes / search_tuning.portfolio.near_part;
+static int64_t near_budget(const plim_incumbent *inc) {
+  return inc->task.budget_bytes + inc->task.budget_bytes / search_tuning.portfolio.near_part;
 }
 
 /* May the min-memory search run once more? It depends on random numbers: one that ended near the budget may meet it
  * with another seed. */
 static int may_try(const search_portfolio *portfolio) {
-  if (portfolio->inc->options->brief) return 0;
-  if (portfolio->min_memory_tries == 0 || portfolio->inc->options->time_limit_ns > 0) return 1;
+  if (portfolio->inc->task.options->brief) return 0;
+  if (portfolio->min_memory_tries == 0 || portfolio->inc->task.options->time_limit_ns > 0) return 1;
   return portfolio->min_memory_tries < (uint64_t)search_tuning.portfolio.min_memory_tries &&
-         portfolio->inc->least_bytes <= near(portfolio->inc);
+         portfolio->inc->least_bytes <= near_budget(portfolio->inc);
 }
 
 /* One round: its annealing runs share `moves`, and the time until end_ns. */
@@ -217,10 +229,10 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
     }
     percent_left -= annealing->percent;
     PLIM_TRY(anneal_members(portfolio));
-    if (portfolio->inc->has_best || portfolio->has_start_failed || is_long(portfolio) || met_candidate(portfolio))
-      continue;
-    portfolio->has_start_failed = 1;
-    PLIM_TRY(find_any(portfolio));
+    if (is_start_hopeless(portfolio)) {
+      portfolio->has_start_failed = 1;
+      PLIM_TRY(find_any(portfolio));
+    }
   }
   portfolio->has_start_failed |= !portfolio->inc->has_best;
   while (!portfolio->inc->has_best && plim_now_ns() < end_ns && may_try(portfolio)) {
@@ -236,12 +248,11 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
 static plim_status look_ahead(search_portfolio *portfolio, int32_t *refused) {
   plim_incumbent *inc = portfolio->inc;
   *refused = 0;
-  if (!is_long(portfolio) || inc->has_best || inc->options->time_limit_ns > 0 || inc->options->iterations > 0)
-    return PLIM_OK;
+  if (!is_long(portfolio) || inc->has_best || has_limits(inc)) return PLIM_OK;
   PLIM_TRY(find_any(portfolio));
   const plim_timeline *timeline = NULL;
   PLIM_TRY(plim_incumbent_evaluate(inc, portfolio->start, &timeline));
-  *refused = !inc->has_best && inc->least_bytes > near(inc) && timeline->peak_bytes > near(inc);
+  *refused = !inc->has_best && inc->least_bytes > near_budget(inc) && timeline->peak_bytes > near_budget(inc);
   return PLIM_OK;
 }
 
@@ -250,7 +261,7 @@ static plim_status look_ahead(search_portfolio *portfolio, int32_t *refused) {
 static int wants_covering(const search_portfolio *portfolio) {
   const plim_incumbent *inc = portfolio->inc;
   int64_t near_ns = inc->problem->keep_all_ns / 1000 * search_tuning.portfolio.near_permille;
-  return inc->options->brief && !is_long(portfolio) && !(inc->has_best && inc->best_ns - inc->bound_ns <= near_ns);
+  return inc->task.options->brief && !is_long(portfolio) && !(inc->has_best && inc->best_ns - inc->bound_ns <= near_ns);
 }
 
 /* A third round follows where the numerics are given, the plan is far from its bound, and there are no limits. With
@@ -258,18 +269,16 @@ static int wants_covering(const search_portfolio *portfolio) {
  * which short annealing runs often miss. */
 static int wants_third_round(const search_portfolio *portfolio) {
   const plim_incumbent *inc = portfolio->inc;
-  const plim_plan_options *options = inc->options;
-  if (!inc->problem->fixed_numerics || !inc->has_best || is_long(portfolio)) return 0;
-  if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
+  if (!inc->problem->fixed_numerics || !inc->has_best || is_long(portfolio) || has_limits(inc)) return 0;
   return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * search_tuning.portfolio.far_percent;
 }
 
 static plim_status run_rounds(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc;
-  const plim_plan_options *options = inc->options;
+  const plim_plan_options *options = inc->task.options;
   int64_t moves = options->iterations > 0 ? options->iterations
                                           : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
-  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
   int32_t refused;
   PLIM_TRY(look_ahead(portfolio, &refused));
   if (wants_covering(portfolio)) PLIM_TRY(find_by_covering(portfolio));
@@ -292,16 +301,18 @@ static plim_status run_rounds(search_portfolio *portfolio) {
 
 plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) {
   plim_context *ctx = inc->problem->ctx;
-  search_portfolio portfolio = {
-      .inc = inc, .start = start, .lowest = {.ctx = ctx}, .n = inc->options->threads > 1 ? inc->options->threads : 1};
+  search_portfolio portfolio = {.inc = inc,
+                                .start = start,
+                                .lowest = {.ctx = ctx},
+                                .n = inc->task.options->threads > 1 ? inc->task.options->threads : 1};
   plim_status status;
   if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, portfolio.n, sizeof *portfolio.member, &portfolio.member));
   for (int32_t i = 0; i < portfolio.n; i++) PLIM_CHECK(begin_member(&portfolio, i));
   PLIM_CHECK(exchange(&portfolio));
   status = run_rounds(&portfolio);
-  for (int32_t i = 1; i < portfolio.n && inc->front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
-    plim_status merged = plim_front_merge(inc->front, &portfolio.member[i].front);
+  for (int32_t i = 1; i < portfolio.n && inc->shared.front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
+    plim_status merged = plim_front_merge(inc->shared.front, &portfolio.member[i].front);
     if (merged != PLIM_OK) status = merged;
   }
 done:

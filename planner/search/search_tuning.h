@@ -8,7 +8,7 @@
 #define PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
 
 #include "planner/search/moves.h"
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 
 /* ---- the annealing runs of a round ----
  * The columns are percent of the round's moves, temperature, start, and shares of the moves EVICT, DELETE, EXCHANGE,
@@ -177,7 +177,7 @@ static const struct plim_search_tuning {
             .packing_rounds_strong = 96,  /* rounds of packing at its end */
             .moves_between_packings = 40, /* moves for each op between two packings */
             .runs = 9,                    /* annealing runs */
-            .quick_runs = 4,              /* annealing runs with incumbent->is_quick */
+            .quick_runs = 4,              /* annealing runs with incumbent->task.is_quick */
             .packing_runs = 2,            /* the last runs, which pack what they meet */
             .moves_an_op = 600,           /* moves of a run for each op ... */
             .moves_min = 4000,            /* ... plus so many moves ... */

@@ -4,7 +4,7 @@
  * end of the run, pack_candidate polishes it, improves it by exact neighbourhoods, and packs it well. Then the limit of
  * the next run follows from what its packing needed too much. Invariant: the limit is at most the budget, unless a
  * strict run starts from a best whose peak is above it. */
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 
 #include "planner/search/moves.h"
 #include "planner/search/search_tuning.h"
@@ -14,14 +14,14 @@
 static plim_status try_candidate(plim_searcher *searcher, int32_t packing_rounds) {
   plim_submit_result result;
   PLIM_TRY(plim_incumbent_submit(searcher->inc, &searcher->candidate, packing_rounds, &result));
-  searcher->excess_bytes = result.bytes - searcher->inc->budget_bytes;
+  searcher->excess_bytes = result.bytes - searcher->inc->task.budget_bytes;
   return PLIM_OK;
 }
 
 /* Would a candidate of this time be the best plan, and does its packing miss the budget by only a little? */
 static int is_near(const plim_searcher *searcher, int64_t time_ns) {
   return searcher->excess_bytes > 0 &&
-         searcher->excess_bytes <= searcher->inc->budget_bytes / search_tuning.searcher.hard_part &&
+         searcher->excess_bytes <= searcher->inc->task.budget_bytes / search_tuning.searcher.hard_part &&
          (!searcher->inc->has_best || time_ns < searcher->inc->best_ns);
 }
 
@@ -38,13 +38,13 @@ static plim_status try_current(plim_searcher *searcher, plim_anneal *anneal) {
   PLIM_TRY(plim_track_store(anneal->mover.track, &searcher->current));
   PLIM_TRY(
       plim_incumbent_submit(searcher->inc, &searcher->current, search_tuning.searcher.packing_rounds_quick, &result));
-  int fits = result.bytes <= searcher->inc->budget_bytes;
+  int fits = result.bytes <= searcher->inc->task.budget_bytes;
   if (!fits) {
     searcher->next_try =
         anneal->done + search_tuning.searcher.moves_between_packings * (int64_t)searcher->inc->problem->n_ops;
   }
   if (anneal->mover.track->time_ns == searcher->candidate_ns) {
-    searcher->excess_bytes = result.bytes - searcher->inc->budget_bytes;
+    searcher->excess_bytes = result.bytes - searcher->inc->task.budget_bytes;
   }
   anneal->stop = plim_incumbent_proved(searcher->inc);
   if (anneal->stop && searcher->halt) atomic_store(searcher->halt, 1);
@@ -74,7 +74,7 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
 /* The limit of the next run: lower by half of what the packing of the candidate needed too much; where it fitted, half
  * way back to the budget. */
 static int64_t next_limit(const plim_searcher *searcher, int64_t limit) {
-  int64_t budget = searcher->inc->budget_bytes, most = budget / search_tuning.searcher.limit_part,
+  int64_t budget = searcher->inc->task.budget_bytes, most = budget / search_tuning.searcher.limit_part,
           step = searcher->excess_bytes / 2 + searcher->inc->problem->align;
   if (searcher->candidate_ns == 0 || searcher->excess_bytes <= 0) return limit + (budget - limit) / 2;
   return limit - (step < most ? step : most);
@@ -167,9 +167,9 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
   PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_room(inc->problem), &out->track));
   out->anneal = (plim_anneal){.mover = {.track = out->track,
                                         .random = {seed},
-                                        .limit = inc->budget_bytes,
+                                        .limit = inc->task.budget_bytes,
                                         .compare_percent = search_tuning.searcher.compare_percent},
-                              .runs_an_op_limit = inc->runs_an_op_limit,
+                              .runs_an_op_limit = inc->task.runs_an_op_limit,
                               .weight = search_tuning.searcher.weight,
                               .pace = search_tuning.searcher.pace,
                               .time_weight = 1,

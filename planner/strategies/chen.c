@@ -22,7 +22,7 @@ static plim_status submit(void *user, plim_checkpoints *checkpoints) {
   if (plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
   PLIM_TRY(plim_checkpoints_schedule(checkpoints, 1, INT32_MAX, &run->schedule));
   PLIM_TRY(plim_incumbent_evaluate(inc, &run->schedule, &timeline));
-  if (inc->has_best && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
+  if (inc->has_best && !inc->task.min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
   return plim_incumbent_submit(run->inc, &run->schedule, strategies_tuning.chen.packing_rounds, NULL);
 }
 

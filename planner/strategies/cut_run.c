@@ -22,12 +22,12 @@ static int64_t strategy_work(const plim_plan_options *options) {
  * continues from the plan, in the time left. */
 static plim_status refine(plim_incumbent *inc) {
   plim_incumbent *other = NULL;
-  plim_child task = {.time_limit_ns = plim_incumbent_left_ns(inc)};
-  if (inc->options->iterations <= 0 && task.time_limit_ns <= 0) {
-    task.iterations = strategies_tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
+  plim_child child = {.time_limit_ns = plim_plan_task_left_ns(&inc->task)};
+  if (inc->task.options->iterations <= 0 && child.time_limit_ns <= 0) {
+    child.iterations = strategies_tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
   }
-  PLIM_TRY(plim_incumbent_child(inc, &task, &other));
-  plim_incumbent_share_front(other, inc->front);
+  PLIM_TRY(plim_incumbent_child(inc, &child, &other));
+  other->shared.front = inc->shared.front;
   plim_status status = plim_incumbent_adopt(other, inc);
   if (status == PLIM_OK) status = plim_portfolio_run(other, &inc->best);
   return plim_incumbent_join(inc, other, status);
@@ -36,11 +36,12 @@ static plim_status refine(plim_incumbent *inc) {
 /* Where no plan of the model fits, the default strategy follows. */
 plim_status plim_cut_run(plim_incumbent *inc) {
   plim_schedule start = {.ctx = inc->problem->ctx};
-  int64_t work = strategy_work(inc->options);
+  int64_t work = strategy_work(inc->task.options);
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
-  if (plim_incumbent_decided(inc) || inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
-  plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, strategies_tuning.cut.percent), &start);
+  if (plim_incumbent_decided(inc) || inc->task.budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
+  plim_status status =
+      plim_cut_begin(inc, work, plim_plan_task_deadline(&inc->task, strategies_tuning.cut.percent), &start);
   plim_schedule_free(&start);
   if (status != PLIM_OK || plim_incumbent_decided(inc)) return status;
   return inc->has_best ? refine(inc) : plim_search_run(inc);

@@ -37,7 +37,7 @@ static plim_status solve_margin(plim_stage_plans *plans, plim_solver *solver, in
   plim_solution solution;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_stage_plans_model(plans, limit, &model));
-  if (!may_end(plans->inc->options, model)) goto done;
+  if (!may_end(plans->inc->task.options, model)) goto done;
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
   PLIM_CHECK(plim_stage_plans_solve(plans, solver, model, NULL, 1, &solution, point));
   if (solution.found) PLIM_CHECK(submit_rounded(plans, model, point));

@@ -37,7 +37,7 @@ static plim_status submit(moccasin *run, const plim_repeats *repeats, int32_t pa
 static plim_status consider(moccasin *run, const plim_repeats *repeats) {
   PLIM_TRY(submit(run, repeats, strategies_tuning.moccasin.packing_rounds, NULL));
   const plim_staged *staged = &run->staged;
-  int64_t limit = run->inc->min_memory ? 0 : run->inc->budget_bytes;
+  int64_t limit = run->inc->task.min_memory ? 0 : run->inc->task.budget_bytes;
   int fits = staged->peak_bytes <= limit, best_fits = run->best_peak <= limit;
   int better = fits != best_fits ? fits : fits ? staged->time_ns < run->best_ns : staged->peak_bytes < run->best_peak;
   if (!better) return PLIM_OK;
@@ -49,17 +49,17 @@ static plim_status consider(moccasin *run, const plim_repeats *repeats) {
 /* Take the bound and, brought into stages, the best schedule of a search in program order. */
 static plim_status find_start(moccasin *run, plim_status (*start_search)(plim_incumbent *incumbent)) {
   plim_incumbent *inc = run->inc, *other = NULL;
-  int64_t iterations = inc->options->iterations;
-  plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.start_share)};
+  int64_t iterations = inc->task.options->iterations;
+  plim_child child = {.time_limit_ns = plim_plan_task_part_ns(&inc->task, strategies_tuning.moccasin.start_share)};
   plim_repeats repeats = {.ctx = run->dag->ctx};
   plim_status status;
-  task.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.start_share + 1
-                                   : strategies_tuning.moccasin.start_moves_an_op * (int64_t)inc->problem->n_ops;
-  task.min_memory = inc->min_memory;
-  task.runs_an_op_limit = run->copies;
+  child.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.start_share + 1
+                                    : strategies_tuning.moccasin.start_moves_an_op * (int64_t)inc->problem->n_ops;
+  child.min_memory = inc->task.min_memory;
+  child.runs_an_op_limit = run->copies;
   PLIM_CHECK(consider(run, &repeats)); /* program order */
-  if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(plim_incumbent_child(inc, &task, &other));
+  if (!inc->task.min_memory && plim_incumbent_decided(inc)) goto done;
+  PLIM_CHECK(plim_incumbent_child(inc, &child, &other));
   status = start_search(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   plim_incumbent_raise_bound(inc, other->bound_ns);
@@ -76,7 +76,7 @@ done:
 
 /* Nodes of the tree: those of the caller, or as many as take a few seconds. */
 static int64_t node_limit(const moccasin *run) {
-  const plim_plan_options *options = run->inc->options;
+  const plim_plan_options *options = run->inc->task.options;
   if (options->iterations > 0) return options->iterations;
   if (options->time_limit_ns > 0) return INT64_MAX / 2;
   return strategies_tuning.moccasin.nodes_min +
@@ -99,8 +99,8 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
                                .bound_ns = inc->bound_ns,
                                .faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX,
                                .nodes = node_limit(run),
-                               .deadline_ns = plim_incumbent_deadline(inc, 100),
-                               .seed = inc->options->seed,
+                               .deadline_ns = plim_plan_task_deadline(&inc->task, 100),
+                               .seed = inc->task.options->seed,
                                .on_better = on_better,
                                .user = run,
                                .best = {.ctx = run->dag->ctx}};
@@ -109,7 +109,7 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
   *found = search.found;
   if (search.found) submitted = submit(run, &search.best, strategies_tuning.moccasin.packing_rounds, bytes);
   if (search.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &search.best);
-  if (submitted == PLIM_OK && search.is_exhausted && run->dag->is_exact && limit >= inc->budget_bytes) {
+  if (submitted == PLIM_OK && search.is_exhausted && run->dag->is_exact && limit >= inc->task.budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */
     plim_incumbent_raise_bound(inc, search.faster_than_ns);
   }
@@ -119,13 +119,13 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
 
 /* A schedule may fit and its addresses not: then the peak has to be lower by what was too much. */
 static plim_status search_rounds(moccasin *run) {
-  int64_t limit = run->inc->budget_bytes;
+  int64_t limit = run->inc->task.budget_bytes;
   for (int32_t round = 0; round < strategies_tuning.moccasin.rounds; round++) {
     int32_t found;
     int64_t bytes = 0;
     PLIM_TRY(search_within(run, limit, &found, &bytes));
-    if (!found || bytes <= run->inc->budget_bytes) return PLIM_OK;
-    limit -= bytes - run->inc->budget_bytes;
+    if (!found || bytes <= run->inc->task.budget_bytes) return PLIM_OK;
+    limit -= bytes - run->inc->task.budget_bytes;
   }
   return PLIM_OK;
 }
@@ -137,7 +137,7 @@ static plim_status open_search(plim_incumbent *inc, int64_t budget, moccasin *ru
                     .best_peak = INT64_MAX,
                     .best_ns = INT64_MAX,
                     .schedule = {.ctx = inc->problem->ctx},
-                    .copies = inc->options->copies > 0 ? inc->options->copies : PLIM_COPIES_DEFAULT};
+                    .copies = inc->task.options->copies > 0 ? inc->task.options->copies : PLIM_COPIES_DEFAULT};
   PLIM_TRY(plim_dag_make(inc->problem, budget, &run->dag));
   return plim_staged_make(run->dag, &run->staged);
 }
@@ -152,11 +152,11 @@ static void close_search(moccasin *run) {
 plim_status plim_moccasin_run(plim_incumbent *inc) {
   moccasin run;
   int32_t op;
-  if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
-  plim_status status = open_search(inc, inc->budget_bytes, &run);
+  if (inc->task.budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
+  plim_status status = open_search(inc, inc->task.budget_bytes, &run);
   if (status == PLIM_OK) status = find_start(&run, plim_search_run);
   if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&run);
-  int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
+  int over = plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100);
   if (status == PLIM_OK && !inc->has_best && !plim_incumbent_decided(inc) && !over) {
     status = plim_strategy_any(inc, plim_moccasin_min_memory_run);
   }
@@ -167,9 +167,9 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
 /* The lowest peak: from what the search for fewest bytes finds, down in steps that halve where nothing is found. */
 static plim_status go_down(moccasin *run) {
   int64_t least = plim_dag_least_peak(run->dag, NULL), step = (run->best_peak - least) / 2;
-  int64_t end_ns = plim_incumbent_deadline(run->inc, 100);
+  int64_t end_ns = plim_plan_task_deadline(&run->inc->task, 100);
   for (int32_t round = 0; round < strategies_tuning.moccasin.min_memory_rounds && step > 0 &&
-                          run->inc->best_bytes > run->inc->target_bytes;
+                          run->inc->best_bytes > run->inc->task.target_bytes;
        round++) {
     if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
     plim_staged_search search = {.dag = run->dag,
@@ -179,7 +179,7 @@ static plim_status go_down(moccasin *run) {
                                  .faster_than_ns = INT64_MAX,
                                  .nodes = strategies_tuning.moccasin.min_memory_nodes,
                                  .deadline_ns = end_ns,
-                                 .seed = run->inc->options->seed,
+                                 .seed = run->inc->task.options->seed,
                                  .best = {.ctx = run->dag->ctx}};
     plim_status status = plim_staged_search_run(&search, &run->best);
     if (status == PLIM_OK && search.found) status = consider(run, &search.best);

@@ -48,7 +48,7 @@ static plim_status follow_choices(rotor_run *run, int32_t i, int32_t j, int32_t 
 /* Polish the last schedule for the budget and submit it. A plan for less memory, polished for the budget, is often
  * faster than one that was made for the budget. */
 static plim_status polish(rotor_run *run) {
-  int64_t budget = run->inc->budget_bytes;
+  int64_t budget = run->inc->task.budget_bytes;
   if (plim_incumbent_is_out_of_time(run->inc)) return PLIM_OK;
   PLIM_TRY(plim_track_make_room(&run->track, run->last.n));
   plim_track_load(run->track, &run->last);
@@ -129,7 +129,7 @@ static plim_status submit_polished(rotor_run *run, int32_t smallest, int32_t bes
 /* Without a time limit, all selected sizes in ascending order. */
 static plim_status submit_plans(rotor_run *run) {
   int32_t size[PLIM_ROTOR_PLANS + 1], smallest, n = select_sizes(run->rotor, size, &smallest), best = -1;
-  if (run->inc->options->time_limit_ns > 0 && !run->inc->min_memory) {
+  if (run->inc->task.options->time_limit_ns > 0 && !run->inc->task.min_memory) {
     PLIM_TRY(submit_largest(run, n, size, &best));
     return best < 0 ? PLIM_OK : submit_polished(run, smallest, best);
   }
@@ -153,7 +153,7 @@ done:
 
 /* Time in ns that the recurrence's table may take; the plans made from it take more. */
 static int64_t table_work(const plim_incumbent *inc) {
-  int64_t limit_ns = inc->options->time_limit_ns,
+  int64_t limit_ns = inc->task.options->time_limit_ns,
           share = plim_effort_share(limit_ns, strategies_tuning.rotor.table_parts);
   return limit_ns > 0 && share < strategies_tuning.rotor.table_work ? share : strategies_tuning.rotor.table_work;
 }
@@ -215,8 +215,8 @@ plim_status plim_rotor_run(plim_incumbent *inc) {
   int64_t always = p->persistent_bytes, bytes;
   for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
   PLIM_TRY(submit_order(inc, always, &bytes));
-  int64_t budget = inc->budget_bytes - always, part = strategies_tuning.rotor.beyond_part;
-  if (budget < 0 || (!inc->min_memory && plim_incumbent_proved(inc))) return PLIM_OK;
+  int64_t budget = inc->task.budget_bytes - always, part = strategies_tuning.rotor.beyond_part;
+  if (budget < 0 || (!inc->task.min_memory && plim_incumbent_proved(inc))) return PLIM_OK;
   if (budget < bytes / (part + 1) * part) PLIM_TRY(run_within(inc, budget + budget / part));
-  return inc->has_best && !inc->min_memory ? PLIM_OK : run_within(inc, bytes);
+  return inc->has_best && !inc->task.min_memory ? PLIM_OK : run_within(inc, bytes);
 }

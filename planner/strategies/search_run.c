@@ -19,7 +19,7 @@
 
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */
 static int64_t covering_deadline(const plim_incumbent *inc) {
-  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
+  int64_t now_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
   return end_ns == INT64_MAX || end_ns <= now_ns
              ? end_ns
              : now_ns + (end_ns - now_ns) / 100 * strategies_tuning.search.covering_percent;
@@ -28,8 +28,9 @@ static int64_t covering_deadline(const plim_incumbent *inc) {
 /* Is the budget deep: is the overhead proved to be so large that most of the forward part is recomputed, some of it
  * several times? Not where little time is wanted. */
 static int is_deep(const plim_incumbent *inc) {
-  int64_t keep_ns = inc->problem->keep_all_ns, limit_ns = inc->options->time_limit_ns;
-  return !inc->options->brief && inc->bound_ns - keep_ns >= keep_ns / 100 * strategies_tuning.search.deep_percent &&
+  int64_t keep_ns = inc->problem->keep_all_ns, limit_ns = inc->task.options->time_limit_ns;
+  return !inc->task.options->brief &&
+         inc->bound_ns - keep_ns >= keep_ns / 100 * strategies_tuning.search.deep_percent &&
          (limit_ns <= 0 || limit_ns >= strategies_tuning.search.deep_ns);
 }
 
@@ -44,7 +45,7 @@ static plim_status begin_many(plim_incumbent *inc, plim_schedule *start) {
   if (n > PLIM_LONG_OPS || is_deep(inc)) PLIM_TRY(plim_rotor_run(inc));
   if (n <= strategies_tuning.search.covering_ops) return PLIM_OK;
   if (inc->has_best && !suggested) PLIM_TRY(plim_schedule_copy(start, &inc->best));
-  return plim_greedy_covering_run(inc, inc->budget_bytes, strategies_tuning.search.covering_rounds,
+  return plim_greedy_covering_run(inc, inc->task.budget_bytes, strategies_tuning.search.covering_rounds,
                                   covering_deadline(inc), start);
 }
 
@@ -52,15 +53,16 @@ static plim_status begin_many(plim_incumbent *inc, plim_schedule *start) {
  * It is kept in an incumbent of its own, since annealing from it would end worse. Where nothing better is found, it is
  * the answer. */
 static plim_status plan_reserve(const plim_incumbent *inc, plim_incumbent **reserve) {
-  if (inc->has_best || inc->options->time_limit_ns <= 0) return PLIM_OK;
+  if (inc->has_best || inc->task.options->time_limit_ns <= 0) return PLIM_OK;
   if (inc->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
-  const plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.search.reserve_parts)};
-  PLIM_TRY(plim_incumbent_child(inc, &task, reserve));
+  const plim_child child = {.time_limit_ns =
+                                plim_plan_task_part_ns(&inc->task, strategies_tuning.search.reserve_parts)};
+  PLIM_TRY(plim_incumbent_child(inc, &child, reserve));
   plim_context *ctx = inc->problem->ctx;
   int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + strategies_tuning.search.reserve_ns);
   plim_status status = plim_effort_end(ctx, outer_ns, plim_chen_sqrt_run(*reserve));
   if (status != PLIM_OK) return status;
-  outer_ns = plim_effort_begin(ctx, plim_incumbent_deadline(*reserve, 100));
+  outer_ns = plim_effort_begin(ctx, plim_plan_task_deadline(&(*reserve)->task, 100));
   return plim_effort_end(ctx, outer_ns, plim_chen_greedy_run(*reserve));
 }
 
@@ -72,10 +74,11 @@ plim_status plim_search_run(plim_incumbent *inc) {
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_proved(inc)) return PLIM_OK;
-  if (inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  if (inc->task.budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plan_reserve(inc, &reserve));
-  PLIM_CHECK(plim_incumbent_program_order(inc, inc->budget_bytes, &start));
-  PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &start));
+  PLIM_CHECK(plim_incumbent_program_order(inc, inc->task.budget_bytes, &start));
+  PLIM_CHECK(
+      plim_cut_begin(inc, plim_cut_search_work(inc), plim_plan_task_deadline(&inc->task, PLIM_CUT_PERCENT), &start));
   if (plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(begin_many(inc, &start));
   PLIM_CHECK(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));

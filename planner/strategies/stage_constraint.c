@@ -15,7 +15,7 @@ static int32_t copies_for(const plim_dag *dag) {
 
 /* The search gets half of the time left; without a time limit a few thousand nodes. */
 static void set_limits(const plim_stage_plans *plans, plim_staged_search *search) {
-  const plim_plan_options *options = plans->inc->options;
+  const plim_plan_options *options = plans->inc->task.options;
   double seconds = plim_stage_plans_seconds(plans->inc);
   search->nodes =
       strategies_tuning.stage_constraint.nodes_min +
@@ -53,7 +53,7 @@ plim_status plim_stage_plans_search(plim_stage_plans *plans) {
                                .limit_bytes = plans->limit_bytes,
                                .bound_ns = inc->bound_ns,
                                .faster_than_ns = plans->has_best ? plans->best->time_ns : INT64_MAX,
-                               .seed = inc->options->seed,
+                               .seed = inc->task.options->seed,
                                .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;
   set_limits(plans, &search);
@@ -62,7 +62,7 @@ plim_status plim_stage_plans_search(plim_stage_plans *plans) {
   if (search.found) submitted = submit_repeats(plans, &search.best);
   if (status == PLIM_OK) status = submitted;
   if (search.is_exhausted && search.copies == plans->dag->n && plans->dag->is_exact &&
-      plans->limit_bytes >= inc->budget_bytes) {
+      plans->limit_bytes >= inc->task.budget_bytes) {
     plim_incumbent_raise_bound(inc, search.faster_than_ns);
   }
 done:

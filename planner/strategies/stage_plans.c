@@ -14,7 +14,7 @@
 
 /* choices_bytes: the budget that choices of variants are made for. */
 static plim_status open_plans(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out) {
-  *out = (plim_stage_plans){.inc = inc, .limit_bytes = inc->budget_bytes, .schedule = {.ctx = inc->problem->ctx}};
+  *out = (plim_stage_plans){.inc = inc, .limit_bytes = inc->task.budget_bytes, .schedule = {.ctx = inc->problem->ctx}};
   PLIM_TRY(plim_dag_make(inc->problem, choices_bytes, &out->dag));
   PLIM_TRY(plim_stage_schedule_new(out->dag, &out->stages));
   return plim_stage_schedule_new(out->dag, &out->best);
@@ -34,7 +34,7 @@ static plim_status submit(plim_stage_plans *plans) {
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(plans->dag, stages->n_positions, stages->node, &plans->schedule));
   PLIM_TRY(plim_incumbent_submit(plans->inc, &plans->schedule, strategies_tuning.stages.packing_rounds, &result));
-  plans->excess_bytes = result.bytes - plans->inc->budget_bytes;
+  plans->excess_bytes = result.bytes - plans->inc->task.budget_bytes;
   if (stages->peak_bytes > plans->limit_bytes || (plans->has_best && stages->time_ns >= plans->best->time_ns)) {
     return PLIM_OK;
   }
@@ -46,30 +46,30 @@ static plim_status submit(plim_stage_plans *plans) {
 plim_status plim_stage_plans_submit(plim_stage_plans *plans) {
   int32_t fits;
   if (plans->stages->peak_bytes <= plans->limit_bytes) PLIM_TRY(submit(plans));
-  PLIM_TRY(
-      plim_stage_schedule_repair(plans->stages, plans->limit_bytes, plim_incumbent_deadline(plans->inc, 100), &fits));
+  PLIM_TRY(plim_stage_schedule_repair(plans->stages, plans->limit_bytes,
+                                      plim_plan_task_deadline(&plans->inc->task, 100), &fits));
   return fits ? submit(plans) : PLIM_OK;
 }
 
 /* Take the bound of a search in program order: it holds for stages too. */
 static void take_bound(plim_stage_plans *plans, const plim_incumbent *searched) {
-  if (plans->limit_bytes < plans->inc->budget_bytes || searched->bound_ns == INT64_MAX) return;
+  if (plans->limit_bytes < plans->inc->task.budget_bytes || searched->bound_ns == INT64_MAX) return;
   plim_incumbent_raise_bound(plans->inc, searched->bound_ns);
 }
 
 /* Submit the plan of a short default search, as stages. */
 static plim_status submit_searched(plim_stage_plans *plans) {
   plim_incumbent *searched = NULL;
-  int64_t part_ns = plim_incumbent_part_ns(plans->inc, strategies_tuning.stages.search_parts),
-          asked = plans->inc->options->iterations;
+  int64_t part_ns = plim_plan_task_part_ns(&plans->inc->task, strategies_tuning.stages.search_parts),
+          asked = plans->inc->task.options->iterations;
   int64_t moves = strategies_tuning.stages.moves_an_op * (int64_t)plans->dag->n;
   int64_t max_moves = asked > 0 ? asked : strategies_tuning.stages.moves_max;
-  const plim_child task = {
+  const plim_child child = {
       .budget_bytes = plans->limit_bytes,
       .unpacked = 1,
       .time_limit_ns = part_ns < strategies_tuning.stages.search_ns ? part_ns : strategies_tuning.stages.search_ns,
       .iterations = moves < max_moves ? moves : max_moves};
-  PLIM_TRY(plim_incumbent_child(plans->inc, &task, &searched));
+  PLIM_TRY(plim_incumbent_child(plans->inc, &child, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(plans, searched);
   if (status == PLIM_OK && searched->has_best) {
@@ -82,13 +82,14 @@ static plim_status submit_searched(plim_stage_plans *plans) {
 
 plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
-  const plim_child task = {.budget_bytes = limit_bytes,
-                           .unpacked = 1,
-                           .time_limit_ns = plim_incumbent_part_ns(plans->inc, strategies_tuning.stages.search_parts)};
+  const plim_child child = {
+      .budget_bytes = limit_bytes,
+      .unpacked = 1,
+      .time_limit_ns = plim_plan_task_part_ns(&plans->inc->task, strategies_tuning.stages.search_parts)};
   plim_schedule start = {.ctx = plans->dag->ctx};
-  PLIM_TRY(plim_incumbent_child(plans->inc, &task, &other));
+  PLIM_TRY(plim_incumbent_child(plans->inc, &child, &other));
   plim_status status =
-      plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &start);
+      plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_plan_task_deadline(&other->task, 100), &start);
   if (limit_bytes == plans->limit_bytes) take_bound(plans, other);
   if (status == PLIM_OK && start.n > 0) {
     status = plim_stage_schedule_project(plans->stages, &start);
@@ -126,7 +127,7 @@ static plim_status submit_halving(plim_stage_plans *plans) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(plans));
-    PLIM_TRY(plim_stage_schedule_repair(plans->stages, limit, plim_incumbent_deadline(plans->inc, 100), &fits));
+    PLIM_TRY(plim_stage_schedule_repair(plans->stages, limit, plim_plan_task_deadline(&plans->inc->task, 100), &fits));
     PLIM_TRY(submit(plans));
     if (fits) high = plans->stages->peak_bytes;
     if (!fits) low = limit;
@@ -148,8 +149,8 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
 }
 
 double plim_stage_plans_seconds(const plim_incumbent *inc) {
-  if (inc->options->time_limit_ns <= 0) return 0;
-  double left = (double)(plim_incumbent_deadline(inc, 100) - plim_now_ns()) / 1e9;
+  if (inc->task.options->time_limit_ns <= 0) return 0;
+  double left = (double)(plim_plan_task_deadline(&inc->task, 100) - plim_now_ns()) / 1e9;
   return left > strategies_tuning.stages.seconds_min ? left : -1;
 }
 
@@ -174,7 +175,7 @@ static int on_progress(void *user, double objective, double bound) {
   }
   plim_progress progress = {.stage = watch->relax ? "relaxation" : "integer program",
                             .total = -1,
-                            .elapsed_ns = plim_now_ns() - inc->started_ns,
+                            .elapsed_ns = plim_now_ns() - inc->task.started_ns,
                             .best_percent = best < INT64_MAX ? plim_problem_percent(inc->problem, best) : -1,
                             .bound_percent = plim_problem_percent(inc->problem, proven)};
   plim_context_report(inc->problem->ctx, &progress);
@@ -190,9 +191,9 @@ plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
                                    const double *start, int32_t relax, plim_solution *out, double *point) {
   watcher w = {plans, model, relax};
   plim_solve_options options = {.relax = relax,
-                                .threads = plans->inc->options->threads,
+                                .threads = plans->inc->task.options->threads,
                                 .seconds = plim_stage_plans_seconds(plans->inc),
-                                .iterations = plans->inc->options->iterations,
+                                .iterations = plans->inc->task.options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
                                 .start = start,
@@ -218,7 +219,7 @@ plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {
   plim_stage_plans plans = {0};
   plim_solver *solver = NULL;
   plim_status status;
-  status = open_plans(inc, inc->budget_bytes, &plans); /* the size is refused with a solver and without one */
+  status = open_plans(inc, inc->task.budget_bytes, &plans); /* the size is refused with a solver and without one */
   if (status == PLIM_OK) status = plim_solver_open(inc->problem->ctx, NULL, &solver);
   if (status == PLIM_OK) status = work(&plans, solver);
   close_plans(&plans);

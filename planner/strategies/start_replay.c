@@ -48,10 +48,10 @@ static plim_status simulate(plim_incumbent *inc, const plim_plan *in_order, plim
   const plim_problem *p = inc->problem;
   const plim_policy *best = plim_policy_at(0);
   plim_status status = plim_arena_online(p->ctx, p->graph, in_order, best,
-                                         (plim_replay_limits){inc->budget_bytes, in_order->time_ns}, NULL, out);
+                                         (plim_replay_limits){inc->task.budget_bytes, in_order->time_ns}, NULL, out);
   if (status != PLIM_ENOFIT || !p->graph->handles) return status;
-  return plim_arena_online(p->ctx, p->graph, in_order, best, (plim_replay_limits){inc->budget_bytes, INT64_MAX}, NULL,
-                           out);
+  return plim_arena_online(p->ctx, p->graph, in_order, best, (plim_replay_limits){inc->task.budget_bytes, INT64_MAX},
+                           NULL, out);
 }
 
 /* The schedule of a replay within `bytes`; empty: there is none. Within the whole budget every online policy is
@@ -62,12 +62,13 @@ static plim_status replay_within(plim_incumbent *inc, const plim_plan *in_order,
   plim_plan *plan = NULL;
   int32_t taken;
   out->n = 0;
-  plim_status status = bytes == inc->budget_bytes ? simulate(inc, in_order, &plan)
-                                                  : plim_arena_replay(p->ctx, p->graph, in_order, bytes, NULL, &plan);
+  plim_status status = bytes == inc->task.budget_bytes
+                           ? simulate(inc, in_order, &plan)
+                           : plim_arena_replay(p->ctx, p->graph, in_order, bytes, NULL, &plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status != PLIM_OK) return status;
   status = read_plan(p, plan, out);
-  if (status == PLIM_OK && bytes == inc->budget_bytes) status = plim_submit_plan(inc, plan, out, &taken);
+  if (status == PLIM_OK && bytes == inc->task.budget_bytes) status = plim_submit_plan(inc, plan, out, &taken);
   plim_plan_free(plan);
   return status;
 }
@@ -79,15 +80,15 @@ static plim_status replay_order(plim_incumbent *inc, int32_t packing_rounds, pli
   plim_submit_result result;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
-  if (inc->options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
+  if (inc->task.options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
   PLIM_CHECK(program_order(inc, &schedule, &in_order));
   for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= strategies_tuning.replay.ops); i++) {
     int64_t percent = strategies_tuning.replay.budget_percent[i];
-    int64_t bytes = percent == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * percent;
+    int64_t bytes = percent == 100 ? inc->task.budget_bytes : inc->task.budget_bytes / 100 * percent;
     PLIM_CHECK(replay_within(inc, in_order, bytes, &schedule));
     if (schedule.n == 0) continue;
     PLIM_CHECK(plim_incumbent_submit(inc, &schedule, packing_rounds, &result));
-    if (result.peak_bytes > inc->budget_bytes || result.time_ns >= fastest) continue;
+    if (result.peak_bytes > inc->task.budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
     PLIM_CHECK(plim_schedule_copy(start, result.schedule));
   }
@@ -98,7 +99,7 @@ done:
 }
 
 plim_status plim_start_from_replay(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *start) {
-  int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
+  int64_t now_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
   if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / strategies_tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
   return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, packing_rounds, start));

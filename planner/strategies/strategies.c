@@ -86,18 +86,18 @@ static plim_status class_of(plim_context *ctx, const plim_strategy *strategy, pl
 }
 
 plim_status plim_strategy_begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                const plim_plan_options *options, plim_strategy_task *out) {
-  plim_strategy_task task = {.options = options};
+                                const plim_plan_options *options, plim_strategy_call *out) {
+  plim_strategy_call call = {.options = options};
   plim_plan_class plan_class = PLIM_CLASS_FREE;
-  PLIM_TRY(plim_strategy_find(ctx, options->planner, &task.strategy));
-  assert(task.strategy);
-  PLIM_TRY(class_of(ctx, task.strategy, options->order, &plan_class));
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &task.problem));
-  *out = task;
+  PLIM_TRY(plim_strategy_find(ctx, options->planner, &call.strategy));
+  assert(call.strategy);
+  PLIM_TRY(class_of(ctx, call.strategy, options->order, &plan_class));
+  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &call.problem));
+  *out = call;
   return PLIM_OK;
 }
 
-void plim_strategy_end(plim_strategy_task *task) {
-  plim_problem_free(task->problem);
-  *task = (plim_strategy_task){0};
+void plim_strategy_end(plim_strategy_call *call) {
+  plim_problem_free(call->problem);
+  *call = (plim_strategy_call){0};
 }

@@ -27,16 +27,16 @@ void plim_strategies_add(const plim_strategy *rows, int32_t n);
 PLIM_MUST_USE plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out);
 
 /* What a planning call has to do. */
-typedef struct plim_strategy_task {
+typedef struct plim_strategy_call {
   const plim_plan_options *options; /* borrowed */
   const plim_strategy *strategy;    /* the row that the options name */
   plim_problem *problem;            /* in the class that the strategy searches when their order is asked for */
-} plim_strategy_task;
+} plim_strategy_call;
 
 /* PLIM_EUSAGE: there is no such planner, or the order is free and it cannot give that. Else as plim_problem_make. */
 PLIM_MUST_USE plim_status plim_strategy_begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                              const plim_plan_options *options, plim_strategy_task *out);
-void plim_strategy_end(plim_strategy_task *task); /* {0} is legal */
+                                              const plim_plan_options *options, plim_strategy_call *out);
+void plim_strategy_end(plim_strategy_call *call); /* {0} is legal */
 
 /* Let the incumbent, which has no best yet, find its plan.
  *
@@ -55,15 +55,15 @@ PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const pli
 PLIM_MUST_USE plim_status plim_strategy_any(plim_incumbent *incumbent,
                                             plim_status (*run_min_memory)(plim_incumbent *incumbent));
 
-/* Open the plan front of a task in the folder options->front_folder; see plim_front_open. */
-PLIM_MUST_USE plim_status plim_strategy_front(const plim_strategy_task *task, plim_front_file *file, plim_front *front);
+/* Open the plan front of a call in the folder options->front_folder; see plim_front_open. */
+PLIM_MUST_USE plim_status plim_strategy_front(const plim_strategy_call *call, plim_front_file *file, plim_front *front);
 
 /* Work that reads a plan front and adds to it. PLIM_EPLAN: the checker refused a plan of it. */
 typedef plim_status plim_front_work(void *user, plim_front *front);
 
-/* Do the work with the plan front of the task, once more with an empty one where a kept plan was bad, and save what the
+/* Do the work with the plan front of the call, once more with an empty one where a kept plan was bad, and save what the
  * plan front has then: also without a plan, since a larger budget may use its points. The status of the work. */
-PLIM_MUST_USE plim_status plim_strategy_with_front(const plim_strategy_task *task, plim_front_work *work, void *user);
+PLIM_MUST_USE plim_status plim_strategy_with_front(const plim_strategy_call *call, plim_front_work *work, void *user);
 
 /* The functions of the rows: plim_X_run is in X.c or X_run.c, plim_stage_min_memory_run in stage_plans.c. */
 PLIM_MUST_USE plim_status plim_search_run(plim_incumbent *incumbent);

@@ -19,14 +19,14 @@ static plim_status hash_profile(const plim_profile *profile, char *hash) {
 
 /* What decides which plans are allowed, as a hash. A build from other sources, or by another compiler, starts anew. The
  * words of the text are those of the format, which older releases wrote: "curve" is a plan front, "labels" numerics. */
-static plim_status make_key(const plim_strategy_task *task, char *key) {
-  const plim_problem *p = task->problem;
-  const plim_plan_options *options = task->options;
+static plim_status make_key(const plim_strategy_call *call, char *key) {
+  const plim_problem *p = call->problem;
+  const plim_plan_options *options = call->options;
   char profile[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(hash_profile(p->profile, profile));
   plim_text text = {.ctx = p->ctx};
   plim_text_format(&text, "plimsoll curve 2\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_PLANNER_HASH,
-                   p->graph->fingerprint, profile, task->strategy->name, plim_plan_class_name(p->plan_class));
+                   p->graph->fingerprint, profile, call->strategy->name, plim_plan_class_name(p->plan_class));
   plim_text_format(&text, "unpacked %d\nlabels %d\n", options->unpacked, (int)options->numerics);
   if (p->plan_class == PLIM_CLASS_COPIES) {
     plim_text_format(&text, "copies %d\n", options->copies > 0 ? options->copies : PLIM_COPIES_DEFAULT);
@@ -40,10 +40,10 @@ static plim_status make_key(const plim_strategy_task *task, char *key) {
   return status;
 }
 
-plim_status plim_strategy_front(const plim_strategy_task *task, plim_front_file *file, plim_front *front) {
-  const char *folder = task->options->front_folder;
+plim_status plim_strategy_front(const plim_strategy_call *call, plim_front_file *file, plim_front *front) {
+  const char *folder = call->options->front_folder;
   char key[PLIM_FINGERPRINT_BYTES] = "";
-  if (folder) PLIM_TRY(make_key(task, key));
+  if (folder) PLIM_TRY(make_key(call, key));
   return plim_front_open(folder, key, file, front);
 }
 
@@ -55,10 +55,10 @@ static plim_status save(const plim_front_file *file, const plim_front *front, pl
   return refused == PLIM_OK ? PLIM_OK : plim_fail(front->ctx, refused, "%s", sentence);
 }
 
-plim_status plim_strategy_with_front(const plim_strategy_task *task, plim_front_work *work, void *user) {
-  plim_front front = {.ctx = task->problem->ctx};
+plim_status plim_strategy_with_front(const plim_strategy_call *call, plim_front_work *work, void *user) {
+  plim_front front = {.ctx = call->problem->ctx};
   plim_front_file file;
-  PLIM_TRY(plim_strategy_front(task, &file, &front));
+  PLIM_TRY(plim_strategy_front(call, &file, &front));
   plim_status status = work(user, &front);
   if (status == PLIM_EPLAN) {
     plim_front_free(&front);

@@ -12,8 +12,8 @@
 
 /* The effort of this call, as the plan front notes it. */
 static plim_front_try try_of(const plim_incumbent *inc) {
-  const plim_plan_options *options = inc->options;
-  return (plim_front_try){.budget_bytes = inc->min_memory ? PLIM_TRY_MIN_MEMORY : inc->budget_bytes,
+  const plim_plan_options *options = inc->task.options;
+  return (plim_front_try){.budget_bytes = inc->task.min_memory ? PLIM_TRY_MIN_MEMORY : inc->task.budget_bytes,
                           .iterations = options->iterations,
                           .time_limit_ns = options->time_limit_ns,
                           .seed = options->seed & INT64_MAX,
@@ -23,7 +23,7 @@ static plim_front_try try_of(const plim_incumbent *inc) {
 /* Submit the plan front's point for this budget. A point that turns out wrong discards the whole plan front. */
 static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *taken) {
   const plim_front_point *point =
-      inc->min_memory ? plim_front_smallest(front) : plim_front_find(front, inc->budget_bytes);
+      inc->task.min_memory ? plim_front_smallest(front) : plim_front_find(front, inc->task.budget_bytes);
   *taken = 0;
   if (!point) return PLIM_OK;
   PLIM_TRY(plim_incumbent_submit_point(inc, point, taken));
@@ -42,7 +42,7 @@ static plim_status bound_after(plim_incumbent *inc) {
 
 /* Steps 3 and 4. */
 static plim_status search_alone(plim_incumbent *inc, const plim_strategy *strategy) {
-  if (inc->min_memory) return strategy->run_min_memory(inc);
+  if (inc->task.min_memory) return strategy->run_min_memory(inc);
   PLIM_TRY(strategy->run(inc));
   return bound_after(inc);
 }
@@ -50,12 +50,12 @@ static plim_status search_alone(plim_incumbent *inc, const plim_strategy *strate
 /* Steps 3 to 5. `attempt` is noted with the bound found. */
 static plim_status search_and_note(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                                    plim_front_try *attempt) {
-  plim_incumbent_share_front(inc, front);
+  inc->shared.front = front;
   plim_status status = search_alone(inc, strategy);
-  plim_incumbent_share_front(inc, NULL);
+  inc->shared.front = NULL;
   if (status != PLIM_OK || !inc->has_best) return status;
-  attempt->bound_ns = inc->min_memory ? 0 : inc->bound_ns;
-  if (!inc->min_memory) plim_front_drop_hints(front, inc->budget_bytes, inc->bound_ns);
+  attempt->bound_ns = inc->task.min_memory ? 0 : inc->bound_ns;
+  if (!inc->task.min_memory) plim_front_drop_hints(front, inc->task.budget_bytes, inc->bound_ns);
   return plim_front_note(front, attempt);
 }
 
@@ -81,7 +81,8 @@ static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *pro
  * the file states that the best is the optimum and that could not be proved, the strategy runs again. */
 static plim_status use_bounds(plim_incumbent *inc, plim_front *front, plim_front_try *attempt, int taken, int is_tried,
                               int32_t *is_done) {
-  int64_t bound_ns = plim_front_bound(front, inc->budget_bytes), hint_ns = plim_front_hint(front, inc->budget_bytes);
+  int64_t bound_ns = plim_front_bound(front, inc->task.budget_bytes),
+          hint_ns = plim_front_hint(front, inc->task.budget_bytes);
   int32_t proved = 0;
   if (!taken || bound_ns <= inc->best_ns) plim_incumbent_raise_bound(inc, bound_ns);
   bound_ns = inc->bound_ns;
@@ -98,7 +99,7 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   const int64_t known_ns = inc->best_ns, known_bytes = inc->best_bytes;
   const int is_tried = taken && plim_front_tried(front, &attempt);
   int32_t is_done = is_tried;
-  if (!inc->min_memory) PLIM_TRY(use_bounds(inc, front, &attempt, taken, is_tried, &is_done));
+  if (!inc->task.min_memory) PLIM_TRY(use_bounds(inc, front, &attempt, taken, is_tried, &is_done));
   plim_status status = is_done ? PLIM_OK : search_and_note(inc, strategy, front, &attempt);
   *from_front = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;
   return status;
@@ -106,8 +107,8 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
 
 plim_status plim_strategy_any(plim_incumbent *inc, plim_status (*run_min_memory)(plim_incumbent *incumbent)) {
   plim_incumbent *min_memory = NULL;
-  const plim_child task = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
-  PLIM_TRY(plim_incumbent_child(inc, &task, &min_memory));
+  const plim_child child = {.min_memory = 1, .time_limit_ns = plim_plan_task_left_ns(&inc->task)};
+  PLIM_TRY(plim_incumbent_child(inc, &child, &min_memory));
   return plim_incumbent_join(inc, min_memory, run_min_memory(min_memory));
 }
 

@@ -50,6 +50,7 @@ static int persistent_at_low_end(const plim_problem *p, const plim_plan *plan) {
 plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, const plim_schedule *schedule,
                              int32_t *taken) {
   const plim_problem *p = incumbent->problem;
+  plim_front *front = incumbent->shared.front;
   plim_placement scratch = {.ctx = p->ctx};
   const plim_timeline *timeline = NULL;
   *taken = 0;
@@ -65,7 +66,7 @@ plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, c
                               .choice = schedule->choice,
                               .offset = scratch.offset};
     status = plim_incumbent_submit_point(incumbent, &point, taken);
-    if (status == PLIM_OK && *taken && incumbent->front) status = plim_front_insert(incumbent->front, &point, NULL);
+    if (status == PLIM_OK && *taken && front) status = plim_front_insert(front, &point, NULL);
   }
   plim_placement_free(&scratch);
   return status;

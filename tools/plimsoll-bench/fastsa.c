@@ -93,7 +93,7 @@ static plim_status one_move(fast *f) {
 /* Cool from `hot` to `cold`, shares of the first objective, until `percent` of the time allowed are over. */
 static plim_status cool(fast *f, int64_t moves, double hot, double cold, int32_t percent, int stop_when_found) {
   plim_incumbent *inc = f->inc;
-  int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, percent);
+  int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, percent);
   for (int64_t i = 0; i < moves && !(stop_when_found && f->best_ns < INT64_MAX); i++) {
     if (i % CHECK_MOVES == 0) {
       if (plim_context_cancelled(inc->problem->ctx)) return PLIM_ECANCEL;
@@ -132,7 +132,7 @@ static plim_status decompose(fast *f, plim_schedule *expanded) {
 }
 
 static plim_status both_stages(fast *f) {
-  const plim_plan_options *options = f->inc->options;
+  const plim_plan_options *options = f->inc->task.options;
   int64_t first = options->iterations > 0      ? options->iterations
                   : options->time_limit_ns > 0 ? STAGE_1_MOVES
                                                : MOVES_AN_OP * (int64_t)f->inc->problem->n_ops;
@@ -155,9 +155,9 @@ static plim_status run_rounds(fast *f) {
     if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
     if (f->best_ns == INT64_MAX) return status;
     PLIM_TRY(plim_incumbent_submit(inc, &f->best, STRONG, &result));
-    if (status != PLIM_OK || result.bytes <= inc->budget_bytes) return status;
-    f->limit -= (result.bytes - inc->budget_bytes) / 2 + inc->problem->align;
-    if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) return PLIM_OK;
+    if (status != PLIM_OK || result.bytes <= inc->task.budget_bytes) return status;
+    f->limit -= (result.bytes - inc->task.budget_bytes) / 2 + inc->problem->align;
+    if (plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100)) return PLIM_OK;
   }
   return PLIM_OK;
 }
@@ -165,14 +165,14 @@ static plim_status run_rounds(fast *f) {
 plim_status plim_fastsa_run(plim_incumbent *inc) {
   const plim_problem *p = inc->problem;
   fast f = {.inc = inc,
-            .random = {inc->options->seed},
+            .random = {inc->task.options->seed},
             .best = {.ctx = p->ctx},
             .grouped = {.ctx = p->ctx},
-            .limit = inc->budget_bytes};
+            .limit = inc->task.budget_bytes};
   plim_status status;
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
-  if ((inc->has_best && inc->best_ns <= inc->bound_ns) || inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  if (plim_incumbent_proved(inc) || inc->task.budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
   PLIM_CHECK(plim_coarse_make(p, INT32_MAX, &f.coarse));
   PLIM_CHECK(run_rounds(&f));
 done:

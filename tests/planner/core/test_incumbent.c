@@ -41,7 +41,7 @@ static void rig_make(rig *r, planner_case c, uint64_t seed, int min_memory) {
   int64_t whole = whole_peak(&r->c, r->timeline, &r->schedule);
   if (!min_memory) r->c.options.budget_bytes = whole / 100 * (70 + (int64_t)(seed % 4) * 10);
   cr_assert_eq(plim_incumbent_begin(r->c.problem, &r->c.options, &r->inc), PLIM_OK);
-  if (min_memory) plim_incumbent_seek_min_memory(r->inc, 0, 0);
+  if (min_memory) r->inc->task.min_memory = 1;
   cr_assert_eq(plim_track_new(r->c.problem, 4 * r->c.problem->n_ops + 64, &r->track), PLIM_OK);
   plim_track_load(r->track, &r->schedule);
 }
@@ -56,11 +56,11 @@ static void rig_free(rig *r) {
 
 Test(incumbent, a_call_has_the_time_for_a_small_graph_however_short_its_limit) {
   plim_plan_options options = plim_plan_options_default();
-  cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, 0, "no limit stays none");
+  cr_assert_eq(plim_plan_task_options(&options).time_limit_ns, 0, "no limit stays none");
   options.time_limit_ns = 1;
-  cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, INT64_C(50000000));
+  cr_assert_eq(plim_plan_task_options(&options).time_limit_ns, INT64_C(50000000));
   options.time_limit_ns = INT64_C(60000000);
-  cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, options.time_limit_ns);
+  cr_assert_eq(plim_plan_task_options(&options).time_limit_ns, options.time_limit_ns);
 }
 
 Test(incumbent, every_part_of_a_time_limit_ends) {
@@ -69,9 +69,9 @@ Test(incumbent, every_part_of_a_time_limit_ends) {
     plim_incumbent *inc = NULL;
     c.options.time_limit_ns = limit_ns;
     cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
-    cr_assert_lt(plim_incumbent_deadline(inc, 25), INT64_MAX, "limit %lld", (long long)limit_ns);
-    cr_assert_gt(plim_incumbent_left_ns(inc), 0);
-    cr_assert_gt(plim_incumbent_part_ns(inc, 1000), 0);
+    cr_assert_lt(plim_plan_task_deadline(&inc->task, 25), INT64_MAX, "limit %lld", (long long)limit_ns);
+    cr_assert_gt(plim_plan_task_left_ns(&inc->task), 0);
+    cr_assert_gt(plim_plan_task_part_ns(&inc->task, 1000), 0);
     plim_incumbent_end(inc);
     planner_case_free(&c);
   }

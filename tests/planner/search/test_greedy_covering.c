@@ -1,6 +1,6 @@
 /* planner/search/greedy_covering.c and greedy_covering_run.c: what a walk leaves is valid whatever the rate, and random
  * layers come within budgets that are deep for them. */
-#include "planner/search/greedy_covering.h"
+#include "planner/search/search_internal.h"
 #include "planner/search/searches.h"
 
 #include <criterion/criterion.h>
@@ -51,13 +51,13 @@ static int64_t covering(const planner_case *c, int32_t rounds, plim_schedule *sc
   plim_incumbent *inc = NULL;
   cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(c->problem, schedule), PLIM_OK);
-  plim_status status = plim_greedy_covering_run(inc, inc->budget_bytes, rounds, INT64_MAX, schedule);
+  plim_status status = plim_greedy_covering_run(inc, inc->task.budget_bytes, rounds, INT64_MAX, schedule);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(c->ctx));
   const plim_timeline *timeline = NULL;
   cr_assert_eq(plim_incumbent_evaluate(inc, schedule, &timeline), PLIM_OK);
   cr_assert(inc->has_best, "the peak is %lld bytes, the limit %lld", (long long)timeline->peak_bytes,
-            (long long)inc->budget_bytes);
-  cr_assert_leq(timeline->peak_bytes, inc->budget_bytes);
+            (long long)inc->task.budget_bytes);
+  cr_assert_leq(timeline->peak_bytes, inc->task.budget_bytes);
   cr_assert_eq(timeline->time_ns, inc->best_ns);
   int64_t time_ns = inc->best_ns;
   plim_incumbent_end(inc);
@@ -142,9 +142,9 @@ Test(greedy_covering, where_addresses_need_more_than_the_peak_the_limit_follows)
     plim_schedule schedule = {.ctx = c.ctx};
     cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
     cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
-    cr_assert_eq(plim_greedy_covering_run(inc, inc->budget_bytes, 8, INT64_MAX, &schedule), PLIM_OK);
+    cr_assert_eq(plim_greedy_covering_run(inc, inc->task.budget_bytes, 8, INT64_MAX, &schedule), PLIM_OK);
     cr_assert(inc->has_best, "seed %llu: %lld bytes", (unsigned long long)seed, (long long)inc->least_bytes);
-    cr_assert_leq(inc->best_bytes, inc->budget_bytes);
+    cr_assert_leq(inc->best_bytes, inc->task.budget_bytes);
     plim_incumbent_end(inc);
     plim_schedule_free(&schedule);
     planner_case_free(&c);
@@ -165,7 +165,7 @@ Test(greedy_covering, round_that_has_used_up_its_room_ends) {
   plim_context_set_progress(ctx, count_walk, &walks);
   cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
   cr_assert_eq(plim_schedule_program_order(c.problem, &schedule), PLIM_OK);
-  cr_assert_eq(plim_greedy_covering_run(inc, inc->budget_bytes, 1, INT64_MAX, &schedule), PLIM_OK);
+  cr_assert_eq(plim_greedy_covering_run(inc, inc->task.budget_bytes, 1, INT64_MAX, &schedule), PLIM_OK);
   cr_assert_not(inc->has_best);
   cr_assert_gt(walks, 10);
   cr_assert_lt(walks, 50, "%d walks", walks);
@@ -209,7 +209,7 @@ static plim_status covering_once(plim_context *ctx, void *user) {
   plim_status status = plim_problem_make(ctx, c->graph, c->profile, &c->options, PLIM_CLASS_FREE, &problem);
   if (status == PLIM_OK) status = plim_incumbent_begin(problem, &c->options, &inc);
   if (status == PLIM_OK) status = plim_schedule_program_order(problem, &schedule);
-  if (status == PLIM_OK) status = plim_greedy_covering_run(inc, inc->budget_bytes, 2, INT64_MAX, &schedule);
+  if (status == PLIM_OK) status = plim_greedy_covering_run(inc, inc->task.budget_bytes, 2, INT64_MAX, &schedule);
   plim_schedule_free(&schedule);
   plim_incumbent_end(inc);
   plim_problem_free(problem);

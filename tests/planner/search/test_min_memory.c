@@ -48,8 +48,8 @@ static void count_annealing(void *user, const plim_progress *progress) {
 Test(min_memory, many_ops_are_brought_far_down) {
   many m;
   begin(&m);
-  plim_incumbent_seek_min_memory(m.inc, 0, 0);
-  plim_incumbent_share_keep_all(m.inc, &m.order);
+  m.inc->task.min_memory = 1;
+  m.inc->shared.keep_all = &m.order;
   cr_assert_eq(plim_min_memory_run(m.inc), PLIM_OK);
   cr_assert_lt(m.inc->best_bytes, m.whole_bytes / 10, "%lld", (long long)m.inc->best_bytes);
   end(&m);
@@ -72,7 +72,7 @@ Test(min_memory, a_known_plan_may_be_longer_than_any_of_this_search) {
   plim_schedule known = {.ctx = c.ctx};
   int32_t op;
   cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
-  plim_incumbent_seek_min_memory(inc, 0, 0);
+  inc->task.min_memory = 1;
   cr_assert_eq(plim_schedule_program_order(c.problem, &known), PLIM_OK);
   lengthen(c.problem, 64, &known);
   cr_assert_gt(known.n, 20 * c.problem->n_ops);
@@ -88,8 +88,8 @@ Test(min_memory, many_ops_far_above_the_budget_are_refused_without_annealing) {
   many m;
   begin(&m);
   int reports = 0;
-  plim_incumbent_share_keep_all(m.inc, &m.order);
-  m.inc->budget_bytes = m.whole_bytes / 1000;
+  m.inc->shared.keep_all = &m.order;
+  m.inc->task.budget_bytes = m.whole_bytes / 1000;
   plim_context_set_progress(m.c.ctx, count_annealing, &reports);
   cr_assert_eq(plim_portfolio_run(m.inc, &m.order), PLIM_OK);
   cr_assert_not(m.inc->has_best);

@@ -1,7 +1,7 @@
 /* planner/search/neighbourhood.c: what comes out is the fastest of all choices of the gaps, by brute force with the
  * full evaluation; a schedule that is not improved stays as it was. */
 #include "planner/search/moves.h"
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 

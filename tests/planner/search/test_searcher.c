@@ -1,5 +1,5 @@
 /* planner/search/searcher.c: one searcher's annealing runs. */
-#include "planner/search/searcher.h"
+#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 
@@ -51,7 +51,7 @@ static int32_t most_runs_after(planner_case *c, int32_t cap) {
   int32_t runs[32] = {0}, most = 0;
   cr_assert_eq(plim_schedule_program_order(c->problem, &order), PLIM_OK);
   cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, &inc), PLIM_OK);
-  inc->runs_an_op_limit = cap;
+  inc->task.runs_an_op_limit = cap;
   cr_assert_eq(plim_searcher_begin(inc, 1, &searcher), PLIM_OK);
   cr_assert_eq(plim_searcher_anneal(&searcher, &annealing, &order, 20000, INT64_MAX), PLIM_OK);
   for (int32_t j = 0; j < searcher.candidate.n; j++) {

@@ -227,9 +227,9 @@ Test(warm_start, sweep_in_steps_of_a_thousandth_never_rises) {
 }
 
 static void open_front(const planner_case *c, plim_front_file *file, plim_front *front) {
-  plim_strategy_task task = {.problem = c->problem, .options = &c->options};
-  cr_assert_eq(plim_strategy_find(c->ctx, "search", &task.strategy), PLIM_OK);
-  cr_assert_eq(plim_strategy_front(&task, file, front), PLIM_OK);
+  plim_strategy_call call = {.problem = c->problem, .options = &c->options};
+  cr_assert_eq(plim_strategy_find(c->ctx, "search", &call.strategy), PLIM_OK);
+  cr_assert_eq(plim_strategy_front(&call, file, front), PLIM_OK);
 }
 
 /* The only file of the folder of plan fronts. */
