@@ -209,7 +209,7 @@ PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *g
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
-/* Budgets in even steps from the smallest that has a plan, and what fits into them. */
+/* Evenly spaced budgets from the smallest that has a plan, and what fits into them. */
 typedef struct plim_plan_span {
   int32_t n;             /* in: how many budgets */
   int64_t high_bytes;    /* in: the largest; where the smallest is no less, all n budgets are the smallest */

@@ -1,7 +1,7 @@
 /* A lower bound by multipliers of rows, for programs that are too large for the simplex method. Two phases:
  *
  * Blocking visits a few cuts. A cut whose free columns do not suffice gives a row. The multiplier of the row is raised
- * until one of its columns has no reduced cost; that column is free from then on. Every step yields a bound.
+ * until one of its columns has no reduced cost; that column is free from then on. Each row yields a bound.
  * The volume algorithm moves the multipliers along the average violation of each row. The average of the minimisers
  * becomes a point of the relaxation. Cuts that this point violates give new rows; rows that never bind are removed.
  * For 10,000 columns about a hundred rows remain; a simplex dictionary would be full long before.
@@ -24,15 +24,15 @@ struct plim_cut_ascent {
   const double *cost;           /* [n_columns] borrowed */
   int32_t n_cuts, passes, next; /* cuts of the budget; passes of blocking made; the cut to look at next */
   int64_t budget_bytes;
-  int64_t work;                                /* steps so far */
-  int64_t entries;                             /* of all rows */
-  plim_cut_rows rows;                          /* fitted to the budget */
-  double *multiplier, *best_multiplier, *step; /* [rows.n] of the last move, of the best bound; direction */
-  int64_t room[3];                             /* of these three */
-  double *left;                                /* [n_columns] reduced cost: the cost minus what the rows take of it */
-  double *x;                                   /* [n_columns] minimiser for the multipliers, 0 or 1 */
-  double *point;                               /* [n_columns] average of the minimisers */
-  double best;                                 /* the best bound */
+  int64_t work;                                     /* entries visited so far */
+  int64_t entries;                                  /* of all rows */
+  plim_cut_rows rows;                               /* fitted to the budget */
+  double *multiplier, *best_multiplier, *direction; /* [rows.n] of the last move, of the best bound; direction */
+  int64_t room[3];                                  /* of these three */
+  double *left;  /* [n_columns] reduced cost: the cost minus what the rows take of it */
+  double *x;     /* [n_columns] minimiser for the multipliers, 0 or 1 */
+  double *point; /* [n_columns] average of the minimisers */
+  double best;   /* the best bound */
   double stride;
   int32_t worse; /* moves in succession that gained nothing */
   plim_block block;
@@ -51,7 +51,7 @@ static plim_status add_row(plim_cut_ascent *ascent, const plim_cut_row *row, dou
   PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->multiplier, &ascent->room[0], n, sizeof *ascent->multiplier));
   PLIM_TRY(
       plim_array_reserve(ascent->ctx, &ascent->best_multiplier, &ascent->room[1], n, sizeof *ascent->best_multiplier));
-  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->step, &ascent->room[2], n, sizeof *ascent->step));
+  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->direction, &ascent->room[2], n, sizeof *ascent->direction));
   PLIM_TRY(plim_cut_rows_add(&ascent->rows, row));
   ascent->multiplier[n - 1] = ascent->best_multiplier[n - 1] = multiplier;
   ascent->entries += row->n;
@@ -103,7 +103,7 @@ void plim_cut_ascent_free(plim_cut_ascent *ascent) {
   plim_cut_rows_free(&ascent->rows);
   plim_release(ctx, ascent->multiplier, ascent->room[0], sizeof *ascent->multiplier);
   plim_release(ctx, ascent->best_multiplier, ascent->room[1], sizeof *ascent->best_multiplier);
-  plim_release(ctx, ascent->step, ascent->room[2], sizeof *ascent->step);
+  plim_release(ctx, ascent->direction, ascent->room[2], sizeof *ascent->direction);
   plim_block_release(ctx, &ascent->block);
   plim_release(ctx, ascent, 1, sizeof *ascent);
 }
@@ -142,8 +142,7 @@ static double room_of_row(const plim_cut_ascent *ascent, const plim_cut_row *row
 
 /* Raise multipliers of rows of one cut, until its free columns suffice. */
 static plim_status block_cut(plim_cut_ascent *ascent, const plim_cut *cut, double share, int32_t *impossible) {
-  for (int32_t step = 0; step < bound_tuning.block.steps_a_cut && ascent->entries < bound_tuning.volume.entries;
-       step++) {
+  for (int32_t i = 0; i < bound_tuning.block.rows_a_cut && ascent->entries < bound_tuning.volume.entries; i++) {
     plim_cut_row row;
     if (plim_cut_flow_run(ascent->flow, cut, ascent->x, ascent->left, ascent->budget_bytes) <= 0) return PLIM_OK;
     plim_cut_flow_row(ascent->flow, &row);
@@ -213,12 +212,12 @@ static void move(plim_cut_ascent *ascent) {
   for (int32_t r = 0; r < ascent->rows.n; r++) {
     double miss = missed(&ascent->rows.row[r], ascent->point);
     if (miss < 0 && ascent->best_multiplier[r] <= 0) miss = 0;
-    ascent->step[r] = miss;
+    ascent->direction[r] = miss;
     length += miss * miss;
   }
   double stride = length > 0 ? ascent->stride * bound_tuning.volume.target * ascent->best / length : 0;
   for (int32_t r = 0; r < ascent->rows.n; r++) {
-    double m = ascent->best_multiplier[r] + stride * ascent->step[r] / (double)ascent->rows.row[r].demand;
+    double m = ascent->best_multiplier[r] + stride * ascent->direction[r] / (double)ascent->rows.row[r].demand;
     ascent->multiplier[r] = m > 0 ? m : 0;
   }
   ascent->work += ascent->entries + ascent->rows.n;

@@ -23,7 +23,7 @@ static const struct plim_bound_tuning {
     int32_t rows, dictionary, pivots, pivots_an_entry;
   } program;
   struct {
-    int32_t cuts, steps_a_cut;
+    int32_t cuts, rows_a_cut;
     double share[PLIM_BLOCK_PASSES], free_below;
   } block;
   struct {
@@ -77,7 +77,7 @@ static const struct plim_bound_tuning {
     .block =
         {
             .cuts = 4,          /* cuts that blocking visits */
-            .steps_a_cut = 12,  /* rows of one cut */
+            .rows_a_cut = 12,   /* rows of one cut */
             .share = {0.5, 1},  /* by pass, share of a multiplier's rise: so that the first cut does not take all */
             .free_below = 1e-9, /* share of its cost below which a column is free */
         },

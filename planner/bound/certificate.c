@@ -51,7 +51,7 @@ int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut
   int64_t one = (int64_t)1 << shift, bound = (value + one - 1) / one;
   for (int32_t j = 0; reduced && j < box->n_columns; j++) {
     int64_t more = scratch[j] < 0 ? -scratch[j] : scratch[j];
-    /* value and step are added before they are rounded up: that proves more */
+    /* the value and what more it becomes are added before they are rounded up: that proves more */
     reduced[j] = (value + more + one - 1) / one - bound;
   }
   return bound;

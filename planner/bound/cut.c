@@ -38,10 +38,10 @@ static void free_tools(cut_tools *tools) {
 }
 
 /* Make all three, or nothing: where the time ends before, the next budget makes the model anew. */
-static plim_status make_tools(const plim_problem *p, int32_t fixed, cut_tools *out) {
+static plim_status make_tools(const plim_problem *p, int is_order_fixed, cut_tools *out) {
   plim_status status;
   if (out->flow) return PLIM_OK;
-  PLIM_CHECK(plim_cut_model_make(p, fixed, &out->model));
+  PLIM_CHECK(plim_cut_model_make(p, is_order_fixed, &out->model));
   PLIM_CHECK(plim_cut_solver_new(out->model, &out->solver));
   PLIM_CHECK(plim_cut_flow_new(out->model, &out->flow));
 done:

@@ -18,8 +18,8 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
  *   start        the fastest of those plans that fits. When none fits: the one for the whole budget, whose time is the
  *                bound's and whose peak is too high. Left as it is when there is nothing to suggest.
  *
- * With inc->shared.bound_cache, made for the same problem, it continues from the state that another budget left; else it
- * starts from nothing.
+ * With a bound cache in inc->shared, made for the same problem, it continues from the state that another budget left;
+ * else it starts from nothing.
  *
  * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *start);

@@ -131,13 +131,13 @@ static plim_status fill(plim_cut_model *model) {
   return PLIM_OK;
 }
 
-plim_status plim_cut_model_make(const plim_problem *p, int32_t fixed, plim_cut_model **out) {
+plim_status plim_cut_model_make(const plim_problem *p, int is_order_fixed, plim_cut_model **out) {
   plim_cut_model *model = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *model, &model));
   model->problem = p;
   model->order.ctx = model->segments.ctx = p->ctx;
-  PLIM_CHECK(plim_cut_order_make(p, fixed, &model->order));
+  PLIM_CHECK(plim_cut_order_make(p, is_order_fixed, &model->order));
   PLIM_CHECK(plim_cut_segments_make(p, &model->order, &model->segments));
   int64_t columns = model->segments.n;
   for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;

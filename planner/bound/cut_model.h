@@ -23,8 +23,8 @@ typedef struct plim_cut_order {
   uint64_t *after;  /* [n_ops][words] the transpose: bit u of row v: u comes after v in every plan */
 } plim_cut_order;
 
-/* `fixed` 1: first runs follow program order. At most PLIM_CUT_MAX_OPS ops. O(n edges / 64). */
-PLIM_MUST_USE plim_status plim_cut_order_make(const plim_problem *problem, int32_t fixed, plim_cut_order *out);
+/* is_order_fixed 1: first runs follow program order. At most PLIM_CUT_MAX_OPS ops. O(n edges / 64). */
+PLIM_MUST_USE plim_status plim_cut_order_make(const plim_problem *problem, int is_order_fixed, plim_cut_order *out);
 void plim_cut_order_free(plim_cut_order *order); /* leaves it empty */
 
 static inline int plim_cut_bit(const plim_cut_order *order, const uint64_t *rows, int32_t row, int32_t bit) {
@@ -108,8 +108,8 @@ typedef struct plim_cut_model {
   uint64_t *needed; /* [n_items][order.words] bit v: the item is needed at op v */
 } plim_cut_model;
 
-/* `fixed` 1: bounds for program order, else for every order. O(operands x n / 64 + what is needed anywhere). */
-PLIM_MUST_USE plim_status plim_cut_model_make(const plim_problem *problem, int32_t fixed, plim_cut_model **out);
+/* is_order_fixed 1: bounds for program order, else for every order. O(operands x n / 64 + what is needed anywhere). */
+PLIM_MUST_USE plim_status plim_cut_model_make(const plim_problem *problem, int is_order_fixed, plim_cut_model **out);
 void plim_cut_model_free(plim_cut_model *model); /* NULL is legal */
 
 /* Is the item alive at the first run of v unless its producer is recomputed? Items that the working set counts are not.

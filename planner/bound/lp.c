@@ -156,9 +156,9 @@ void plim_lp_add(plim_lp *lp, const plim_cut_row *row) {
 
 /* A nonbasic variable goes to another value. */
 static void move(plim_lp *lp, int32_t entry, double to) {
-  double step = to - lp->value[lp->nonbasic[entry]];
-  if (step == 0) return;
-  for (int32_t r = 0; r < lp->m; r++) lp->value[lp->basic[r]] += step * line_of(lp, r)[entry];
+  double change = to - lp->value[lp->nonbasic[entry]];
+  if (change == 0) return;
+  for (int32_t r = 0; r < lp->m; r++) lp->value[lp->basic[r]] += change * line_of(lp, r)[entry];
   lp->value[lp->nonbasic[entry]] = to;
 }
 

@@ -18,7 +18,7 @@ static void inherit(const plim_cut_order *order, uint64_t *rows, int32_t to, con
   }
 }
 
-plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_order *out) {
+plim_status plim_cut_order_make(const plim_problem *p, int is_order_fixed, plim_cut_order *out) {
   plim_cut_order order = {.ctx = p->ctx, .n_ops = p->n_ops, .words = (p->n_ops + 63) / 64};
   plim_status status = plim_allocate(p->ctx, order.n_ops * order.words, sizeof *order.before, &order.before);
   if (status == PLIM_OK) status = plim_allocate(p->ctx, order.n_ops * order.words, sizeof *order.after, &order.after);
@@ -34,9 +34,9 @@ plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_o
       return PLIM_ECANCEL;
     }
     const plim_ids in_front = {v > 0, &(int32_t){v - 1}}, next = {w + 1 < order.n_ops, &(int32_t){w + 1}};
-    inherit(&order, order.before, v, fixed ? &in_front : &p->op[v].preds);
+    inherit(&order, order.before, v, is_order_fixed ? &in_front : &p->op[v].preds);
     inherit(&order, order.before, v, &p->op[v].closes);
-    inherit(&order, order.after, w, fixed ? &next : &p->op[w].succs);
+    inherit(&order, order.after, w, is_order_fixed ? &next : &p->op[w].succs);
     inherit(&order, order.after, w, &p->op[w].closed_by);
   }
   *out = order;

@@ -118,8 +118,7 @@ static int32_t last_kept(const plim_checkpoints *checkpoints) {
   return i < 0 ? -1 : checkpoints->forward.op[i];
 }
 
-plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t runs_limit,
-                                      plim_schedule *out) {
+plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int hold, int32_t runs_limit, plim_schedule *out) {
   const plim_problem *p = checkpoints->problem;
   /* the segment after the last checkpoint is the first that is read again, so it is not evicted */
   int32_t stays = hold ? last_kept(checkpoints) : p->n_ops;

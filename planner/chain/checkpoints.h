@@ -81,7 +81,7 @@ int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_ki
  *   hold       in  1: what was recomputed stays, so a segment between checkpoints is recomputed once; the segment after
  *                  the last checkpoint is not evicted at all. 0: only what the op reads stays: fewest bytes, many runs
  *   runs_limit  in  PLIM_ENOFIT where more would be needed */
-PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t runs_limit,
+PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int hold, int32_t runs_limit,
                                                     plim_schedule *out);
 
 /* Call `visit` for greedy sets, first at cuts, then at all forward ops. The threshold starts at all forward bytes and

@@ -95,7 +95,7 @@ static plim_status emit_all(const sweep *s, const range *budgets) {
   return status;
 }
 
-/* Budgets in even steps from the smallest with a plan, whose plan is in the plan front then. */
+/* Evenly spaced budgets from the smallest with a plan, whose plan is in the plan front then. */
 static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   plim_plan_options options = *s->call.options;
   plim_strategy_call call = s->call;
@@ -104,10 +104,10 @@ static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   options.time_limit_ns = plim_effort_percent(options.time_limit_ns, one_arena_tuning.floor_percent);
   PLIM_TRY(plim_floor_find(&call, s->front, &span->floor, NULL));
   int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;
-  int64_t steps = span->n > 1 ? span->n - 1 : 1;
+  int64_t distances = span->n > 1 ? span->n - 1 : 1;
   for (int32_t i = 0; i < span->n; i++) {
-    /* width / steps * i would lose what the division drops; the product of two ints and the rest cannot overflow */
-    span->budget[i] = low + width / steps * i + width % steps * i / steps;
+    /* width / distances * i would lose what the division drops; the product of two ints and the rest cannot overflow */
+    span->budget[i] = low + width / distances * i + width % distances * i / distances;
   }
   return PLIM_OK;
 }

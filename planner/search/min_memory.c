@@ -1,10 +1,10 @@
 /* The min-memory search: the plan of fewest bytes.
  *
- * An annealing run works against a limit a little below the lowest peak so far, so that the next step down is always
+ * An annealing run works against a limit a little below the lowest peak so far, so that the next lower peak is always
  * near; overhead hardly counts. Peaks fall by whole items, and many runs stay above the last large one. So there are
  * many short runs. They start from program order and, every third, from the checkpoints of lowest peak. A schedule of
  * low peak need not pack. So the last two runs stay just below the packed size of the best, and pack what they meet. In
- * a long graph annealing hardly lowers the peak. There greedy covering lowers it in steps of an eighth, and only the
+ * a long graph annealing hardly lowers the peak. There greedy covering lowers it by an eighth at a time, and only the
  * runs that pack follow.
  * Ends at the task's target_bytes, at the proved least bytes, or after all runs. Deterministic without a time limit. */
 #include "planner/search/searches.h"

@@ -9,7 +9,7 @@
 
 #include "planner/search/search_tuning.h"
 
-enum { LONGEST_CHAIN = 12 /* most inputs that one eviction recomputes */ };
+enum { CHAIN_MAX = 12 /* most inputs that one eviction recomputes */ };
 
 int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out) {
   const plim_track *track = mover->track;
@@ -31,7 +31,7 @@ int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, 
 /* Recompute inputs that are alive only for this run, each with a probability of `percent`; then the inputs of those. */
 static void repeat_inputs(plim_mover *mover, int32_t run, int percent) {
   plim_track *track = mover->track;
-  int32_t stack[LONGEST_CHAIN], n = 0, left = LONGEST_CHAIN;
+  int32_t stack[CHAIN_MAX], n = 0, left = CHAIN_MAX;
   stack[n++] = run;
   while (n > 0) {
     run = stack[--n];

@@ -6,7 +6,8 @@
 
 #include "planner/search/search_tuning.h"
 
-enum { GROUP = 12 /* most runs that move together */ };
+/* Most runs that move together. Each is removed and inserted again, which is two changes. */
+enum { GROUP_MAX = PLIM_TRACK_PART_CHANGES / 2 };
 
 int plim_move_first(plim_mover *mover) {
   plim_track *track = mover->track;
@@ -32,7 +33,7 @@ int plim_move_first(plim_mover *mover) {
 }
 
 typedef struct group {
-  int32_t n, run[GROUP];
+  int32_t n, run[GROUP_MAX];
 } group;
 
 /* Stamps of ops while a group is gathered. An op with both has the second. */
@@ -67,7 +68,7 @@ static int32_t gather_backwards(plim_track *track, int32_t r, int32_t places, gr
     if (track->stamp[op] == m.wall) return -1;
     goal = x;
     if (x != r && (track->stamp[op] != m.along || track->first[op] != x)) continue;
-    if (g->n == GROUP) return -1;
+    if (g->n == GROUP_MAX) return -1;
     g->run[g->n++] = x;
     stamp(track, &track->problem->op[op].closes, m.wall, m.wall);
     stamp(track, &track->problem->op[op].preds, m.along, m.wall);
@@ -85,7 +86,7 @@ static int32_t gather_forwards(plim_track *track, int32_t r, int32_t places, gro
     int32_t op = track->run[x].op;
     if (track->stamp[op] == m.wall) return r;
     if (x != r && track->stamp[op] != m.along) continue;
-    if (g->n == GROUP) return r;
+    if (g->n == GROUP_MAX) return r;
     g->run[g->n++] = x;
     stamp(track, &track->problem->op[op].closed_by, m.wall, m.wall);
     if (track->first[op] != x) continue;

@@ -147,6 +147,9 @@ void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourho
 
 /* ---- solving ---- */
 
+/* Solving asks for room once: at most `repeats` gaps are removed, and each gap has one run. */
+_Static_assert((int)PLIM_NEIGHBOURHOOD_MAX <= (int)PLIM_TRACK_PART_RUNS, "the track has room for a run of each gap");
+
 typedef struct solver {
   plim_track *track;
   plim_neighbourhood *neighbourhood;

@@ -47,7 +47,7 @@ enum { SHORT_RUNS = sizeof short_round / sizeof short_round[0], LONG_RUNS = size
 
 /* ---- searchers ---- */
 
-/* Seeds of searchers must be far apart: splitmix64 gives overlapping streams for states that differ by its step. */
+/* Seeds of searchers must be far apart: splitmix64 gives overlapping streams for states that differ by what it adds. */
 static uint64_t member_seed(uint64_t seed, int32_t i) {
   plim_random random = {seed + ((uint64_t)i << 32)};
   return i == 0 ? seed : plim_random_next(&random);
@@ -148,7 +148,7 @@ static int met_candidate(const search_portfolio *portfolio) {
   return met;
 }
 
-/* Has the first run from `start` stayed above the limit, and is there no plan? In a long graph, runs go on from there. */
+/* Has the first run from `start` stayed above the limit, without a plan? In a long graph, runs go on from there. */
 static int is_start_hopeless(const search_portfolio *portfolio) {
   if (portfolio->inc->has_best || portfolio->has_start_failed) return 0;
   return !is_long(portfolio) && !met_candidate(portfolio);
@@ -265,7 +265,7 @@ static int wants_covering(const search_portfolio *portfolio) {
 }
 
 /* A third round follows where the numerics are given, the plan is far from its bound, and there are no limits. With
- * given numerics an op cannot change to a kernel of less workspace. So the search needs other sets of recomputed ops,
+ * given numerics an op cannot change to a variant of less workspace. So the search needs other sets of recomputed ops,
  * which short annealing runs often miss. */
 static int wants_third_round(const search_portfolio *portfolio) {
   const plim_incumbent *inc = portfolio->inc;

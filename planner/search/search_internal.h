@@ -1,5 +1,5 @@
-/* What the files of planner/search share: annealing, the exact neighbourhood that ends its run, a searcher, the walks of
- * greedy covering. Callers read searches.h. */
+/* What the files of planner/search share: annealing, the exact neighbourhood that ends its run, a searcher, the walks
+ * of greedy covering. Callers read searches.h. */
 #ifndef PLIM_PLANNER_SEARCH_SEARCH_INTERNAL_H
 #define PLIM_PLANNER_SEARCH_SEARCH_INTERNAL_H
 

@@ -75,9 +75,9 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
  * way back to the budget. */
 static int64_t next_limit(const plim_searcher *searcher, int64_t limit) {
   int64_t budget = searcher->inc->task.budget_bytes, most = budget / search_tuning.searcher.limit_part,
-          step = searcher->excess_bytes / 2 + searcher->inc->problem->align;
+          reduction = searcher->excess_bytes / 2 + searcher->inc->problem->align;
   if (searcher->candidate_ns == 0 || searcher->excess_bytes <= 0) return limit + (budget - limit) / 2;
-  return limit - (step < most ? step : most);
+  return limit - (reduction < most ? reduction : most);
 }
 
 /* The shares of moves, without those that cannot change a schedule of this problem. */

@@ -33,7 +33,7 @@ static plim_status consider(checkpoint_trials *s, const plim_schedule *trial) {
 
 static plim_status visit(void *user, plim_checkpoints *checkpoints) {
   checkpoint_trials *s = user;
-  for (int32_t hold = 0; hold < 2; hold++) {
+  for (int hold = 0; hold < 2; hold++) {
     plim_status status = plim_checkpoints_schedule(checkpoints, hold, s->runs_limit, s->trial);
     if (status == PLIM_OK) status = consider(s, s->trial);
     if (status != PLIM_OK && status != PLIM_ENOFIT) return status;

@@ -73,7 +73,7 @@ static const plim_library_spec library = {
     .name = "HiGHS",
     .environment = "PLIM_HIGHS",
     .file = "libhighs.so.1",
-    .fetched = 1,
+    .is_fetched = 1,
     .remedy = "fetches it, or PLIM_HIGHS=FILE names a libhighs.so.1",
     .major = 1,
     .n_symbols = sizeof symbols / sizeof symbols[0],

@@ -60,7 +60,7 @@ typedef struct plim_solve_options {
   double seconds;      /* elapsed time; 0: no limit */
   int64_t iterations;  /* nodes of the tree, of a relaxation pivots; 0: no limit. CBC counts no pivots */
   double gap;          /* relative difference of objective and bound at which to stop */
-  double absolute_gap; /* the same, absolute: just below the least step where objectives come in steps */
+  double absolute_gap; /* the same, absolute: just below the least difference of two objectives, where there is one */
   double cutoff;       /* points that are not below it are of no interest; INFINITY: none */
   const double *start; /* [n_columns] a point to begin with, NULL. CBC does not take it: give a cutoff */
   /* Called now and then; non-zero: stop. Unknown figures are +-INFINITY. */

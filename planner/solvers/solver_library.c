@@ -96,8 +96,8 @@ typedef struct remedy {
 static remedy remedy_of(const plim_library_spec *spec) {
   remedy r;
   char script[PLIM_LIBRARY_PATH_BYTES] = "";
-  if (spec->fetched) plim_solver_script(script);
-  (void)snprintf(r.text, sizeof r.text, "%s%s%s", script, spec->fetched ? " " : "", spec->remedy);
+  if (spec->is_fetched) plim_solver_script(script);
+  (void)snprintf(r.text, sizeof r.text, "%s%s%s", script, spec->is_fetched ? " " : "", spec->remedy);
   return r;
 }
 

@@ -22,7 +22,7 @@ typedef struct plim_library_spec {
   const char *environment; /* variable that names the file; when set, no other is tried */
   const char *file;        /* of the library, on the loader's path */
   const char *other_file;  /* the name of the same in a newer distribution, tried next; NULL: none */
-  int fetched;             /* by the script get_solvers, whose path comes before the remedy */
+  int32_t is_fetched;      /* by the script get_solvers, whose path comes before the remedy */
   const char *remedy;      /* how to get it: ends the sentences of failures */
   int major;               /* the version that this program knows */
   int32_t n_symbols;

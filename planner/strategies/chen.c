@@ -40,10 +40,10 @@ static plim_status submit_checkpoints(plim_incumbent *inc, int greedy) {
   plim_checkpoints *checkpoints = NULL;
   chen run = {inc, {.ctx = inc->problem->ctx}};
   plim_status status = plim_checkpoints_new(inc->problem, &checkpoints);
-  int32_t steps = inc->problem->n_ops > strategies_tuning.chen.many_ops ? strategies_tuning.chen.thresholds_many
-                                                                        : strategies_tuning.chen.thresholds;
+  int32_t thresholds = inc->problem->n_ops > strategies_tuning.chen.many_ops ? strategies_tuning.chen.thresholds_many
+                                                                             : strategies_tuning.chen.thresholds;
   if (status == PLIM_OK) {
-    status = greedy ? plim_checkpoints_sweep(checkpoints, steps, submit, &run) : every_sqrt(checkpoints, &run);
+    status = greedy ? plim_checkpoints_sweep(checkpoints, thresholds, submit, &run) : every_sqrt(checkpoints, &run);
   }
   plim_checkpoints_free(checkpoints);
   plim_schedule_free(&run.schedule);

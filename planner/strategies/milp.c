@@ -18,7 +18,7 @@ static double repeats(const plim_stage_plans *plans, const plim_stage_schedule *
 
 /* Solve for the limit, from the best plan that is known. */
 static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, const plim_stage_model *model,
-                              double *start, double *point, int32_t first) {
+                              double *start, double *point, int is_first) {
   plim_solution solution;
   if (plans->has_best) plim_stage_model_point(model, plans->best, start);
   PLIM_TRY(plim_stage_plans_solve(plans, solver, model, plans->has_best ? start : NULL, 0, &solution, point));
@@ -31,12 +31,12 @@ static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, cons
   if (solution.end == PLIM_SOLVE_INFEASIBLE && plans->has_best) {
     solution.bound = repeats(plans, plans->best); /* nothing is below the cutoff */
   }
-  if (first) plim_stage_plans_bound(plans, model, solution.bound);
+  if (is_first) plim_stage_plans_bound(plans, model, solution.bound);
   return plim_context_cancelled(plans->dag->ctx) ? plim_fail(plans->dag->ctx, PLIM_ECANCEL, "planning was cancelled")
                                                  : PLIM_OK;
 }
 
-static plim_status solve_round(plim_stage_plans *plans, plim_solver *solver, int32_t first) {
+static plim_status solve_round(plim_stage_plans *plans, plim_solver *solver, int is_first) {
   plim_context *ctx = plans->dag->ctx;
   plim_stage_model *model = NULL;
   double *start = NULL, *point = NULL;
@@ -44,7 +44,7 @@ static plim_status solve_round(plim_stage_plans *plans, plim_solver *solver, int
   PLIM_TRY(plim_stage_plans_model(plans, plans->limit_bytes, &model));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
-  PLIM_CHECK(solve_once(plans, solver, model, start, point, first));
+  PLIM_CHECK(solve_once(plans, solver, model, start, point, is_first));
 done:
   plim_release(ctx, start, model->linear.n_columns, sizeof *start);
   plim_release(ctx, point, model->linear.n_columns, sizeof *point);

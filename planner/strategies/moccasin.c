@@ -164,17 +164,17 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   return status;
 }
 
-/* The lowest peak: from what the search for fewest bytes finds, down in steps that halve where nothing is found. */
+/* The lowest peak: from what the search for fewest bytes finds, down by amounts that halve where nothing is found. */
 static plim_status go_down(moccasin *run) {
-  int64_t least = plim_dag_least_peak(run->dag, NULL), step = (run->best_peak - least) / 2;
+  int64_t least = plim_dag_least_peak(run->dag, NULL), reduction = (run->best_peak - least) / 2;
   int64_t end_ns = plim_plan_task_deadline(&run->inc->task, 100);
-  for (int32_t round = 0; round < strategies_tuning.moccasin.min_memory_rounds && step > 0 &&
+  for (int32_t round = 0; round < strategies_tuning.moccasin.min_memory_rounds && reduction > 0 &&
                           run->inc->best_bytes > run->inc->task.target_bytes;
        round++) {
     if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
     plim_staged_search search = {.dag = run->dag,
                                  .copies = run->copies,
-                                 .limit_bytes = run->best_peak - step,
+                                 .limit_bytes = run->best_peak - reduction,
                                  .bound_ns = INT64_MAX, /* the first one is good */
                                  .faster_than_ns = INT64_MAX,
                                  .nodes = strategies_tuning.moccasin.min_memory_nodes,
@@ -183,8 +183,8 @@ static plim_status go_down(moccasin *run) {
                                  .best = {.ctx = run->dag->ctx}};
     plim_status status = plim_staged_search_run(&search, &run->best);
     if (status == PLIM_OK && search.found) status = consider(run, &search.best);
-    if (!search.found) step /= 2;
-    if (search.found && step > (run->best_peak - least) / 2) step = (run->best_peak - least) / 2;
+    if (!search.found) reduction /= 2;
+    if (search.found && reduction > (run->best_peak - least) / 2) reduction = (run->best_peak - least) / 2;
     plim_repeats_free(&search.best);
     PLIM_TRY(status);
   }

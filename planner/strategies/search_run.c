@@ -6,8 +6,8 @@
  *   plim_cut_begin          the bound of the cut model, and a plan from it
  *   begin_many              Rotor's plan and greedy covering, in long graphs and at deep budgets
  *   plim_start_from_replay  replays of program order in the arena
- * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that the steps before have left in
- * `start`. Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
+ * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that these have left in `start`.
+ * Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
 #include "planner/strategies/strategy.h"
 
 #include "planner/bound/cut.h"

@@ -188,7 +188,7 @@ plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit,
 }
 
 plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver, const plim_stage_model *model,
-                                   const double *start, int32_t relax, plim_solution *out, double *point) {
+                                   const double *start, int relax, plim_solution *out, double *point) {
   watcher w = {plans, model, relax};
   plim_solve_options options = {.relax = relax,
                                 .threads = plans->inc->task.options->threads,

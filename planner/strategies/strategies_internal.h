@@ -74,7 +74,7 @@ PLIM_MUST_USE plim_status plim_stage_plans_model(const plim_stage_plans *plans, 
 /* Solve a model of these plans: the program itself, or its relaxation. Reports progress under that stage's name.
  * model: made from plans->dag. start: NULL, or a point. */
 PLIM_MUST_USE plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
-                                                 const plim_stage_model *model, const double *start, int32_t relax,
+                                                 const plim_stage_model *model, const double *start, int relax,
                                                  plim_solution *out, double *point);
 
 /* Raise the incumbent's bound by a solver's, where the reduction lets bounds through. Nothing faster than the best plan

@@ -8,9 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Room that is kept for one step of a move: runs that it inserts, changes in the journal (a group moves twelve runs).
- */
-enum { JOURNAL_ROOM = 512, STEP_RUNS = 16, STEP_CHANGES = 24 };
+enum { JOURNAL_ROOM = 512 /* changes of one move, at most */ };
 
 static void lay_out(plim_track *track, plim_block *block) {
   const plim_problem *p = track->problem;
@@ -118,11 +116,11 @@ static void remove_run(plim_track *track, int32_t r) {
 /* ---- changes, journalled ---- */
 
 int plim_track_journal_full(const plim_track *track) {
-  return track->n_journal + STEP_CHANGES > track->room_journal;
+  return track->n_journal + PLIM_TRACK_PART_CHANGES > track->room_journal;
 }
 
 int plim_track_full(const plim_track *track) {
-  return track->n_free < STEP_RUNS || plim_track_journal_full(track);
+  return track->n_free < PLIM_TRACK_PART_RUNS || plim_track_journal_full(track);
 }
 
 static void note_change(plim_track *track, plim_change change) {

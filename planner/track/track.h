@@ -94,7 +94,10 @@ int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t
 void plim_track_remove(plim_track *track, int32_t run);
 void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice);
 
-/* Is there no room for the runs and changes of one step of a move? For its changes in the journal? */
+/* A part of a move inserts and changes at most so many runs; a move asks for room before each part. */
+enum { PLIM_TRACK_PART_RUNS = 16, PLIM_TRACK_PART_CHANGES = 24 };
+
+/* Is there no room for the runs and changes of a part of a move? For its changes in the journal? */
 int plim_track_full(const plim_track *track);
 int plim_track_journal_full(const plim_track *track);
 
