@@ -59,13 +59,13 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache) {
 /* What the model may still use. */
 typedef struct cut_allowance {
   int64_t work;        /* as in plim_cut_limits */
-  int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
+  int64_t deadline_ns; /* by plim_now_ns; PLIM_TIME_UNLIMITED: none */
 } cut_allowance;
 
 /* Half of it, so that the other half is left for what follows. */
 static cut_allowance half_of(const cut_allowance *left) {
   cut_allowance half = {left->work / 2, left->deadline_ns};
-  if (left->deadline_ns < INT64_MAX) {
+  if (left->deadline_ns < PLIM_TIME_UNLIMITED) {
     int64_t now = plim_now_ns();
     half.deadline_ns = now + (left->deadline_ns - now) / 2;
   }
@@ -73,8 +73,9 @@ static cut_allowance half_of(const cut_allowance *left) {
 }
 
 static plim_cut_limits limits_of(const plim_incumbent *inc, const cut_allowance *left) {
-  return (plim_cut_limits){
-      .work = left->work, .deadline_ns = left->deadline_ns, .enough_ns = inc->has_best ? inc->best_ns : INT64_MAX};
+  return (plim_cut_limits){.work = left->work,
+                           .deadline_ns = left->deadline_ns,
+                           .enough_ns = inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE};
 }
 
 /* Raise the bound, to enough_ns at most. */
@@ -90,7 +91,7 @@ static plim_status raise_bound_to(plim_incumbent *inc, const cut_tools *tools, c
 }
 
 static plim_status raise_bound(plim_incumbent *inc, const cut_tools *tools, const cut_allowance *left) {
-  return raise_bound_to(inc, tools, left, inc->has_best ? inc->best_ns : INT64_MAX);
+  return raise_bound_to(inc, tools, left, inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE);
 }
 
 /* Submit the plans that solutions suggest, for ever smaller budgets until one fits. */
@@ -99,7 +100,7 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allo
   plim_schedule trial = {.ctx = p->ctx};
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
-  int64_t target = inc->task.budget_bytes, fastest = INT64_MAX;
+  int64_t target = inc->task.budget_bytes, fastest = PLIM_TIME_INFINITE;
   int tries = p->n_ops > PLIM_LONG_OPS ? bound_tuning.cut.tries_long : bound_tuning.cut.tries;
   for (int i = 0; i < tries && !plim_incumbent_decided(inc); i++) {
     cut_allowance half = half_of(&left);
@@ -108,7 +109,7 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allo
     int64_t before = plim_cut_solver_work(tools->solver);
     PLIM_CHECK(plim_cut_solve(tools->solver, target, &limits, &answer));
     left.work -= plim_cut_solver_work(tools->solver) - before;
-    if (answer.cost_ns == INT64_MAX) break;
+    if (answer.cost_ns == PLIM_TIME_INFINITE) break;
     PLIM_CHECK(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
     PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.packing_rounds, &result));
     int faster = result.peak_bytes <= inc->task.budget_bytes && result.time_ns < fastest;
@@ -160,8 +161,9 @@ plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
 }
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
-  const cut_allowance left = {bound_tuning.cut.bound_work, INT64_MAX};
-  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &left, inc->has_best ? inc->best_ns : INT64_MAX);
+  const cut_allowance left = {bound_tuning.cut.bound_work, PLIM_TIME_UNLIMITED};
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK
+                                                : prove(inc, &left, inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE);
 }
 
 plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *start) {

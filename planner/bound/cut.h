@@ -11,10 +11,10 @@ typedef struct plim_bound_cache plim_bound_cache;
 PLIM_MUST_USE plim_status plim_bound_cache_new(const plim_problem *problem, plim_bound_cache **out);
 void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
 
-/* Raise inc->bound_ns to what the cut model proves for the class of the problem (INT64_MAX: no plan fits), and submit
- * the plans that its solutions for program order suggest.
+/* Raise inc->bound_ns to what the cut model proves for the class of the problem (PLIM_TIME_INFINITE: no plan fits), and
+ * submit the plans that its solutions for program order suggest.
  *   work         as in plim_cut_limits
- *   deadline_ns  by plim_now_ns, INT64_MAX: none
+ *   deadline_ns  by plim_now_ns, PLIM_TIME_UNLIMITED: none
  *   start        the fastest of those plans that fits. When none fits: the one for the whole budget, whose time is the
  *                bound's and whose peak is too high. Left as it is when there is nothing to suggest.
  *

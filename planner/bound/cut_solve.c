@@ -74,7 +74,7 @@ static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim
   const plim_cut_model *model = solver->model;
   solver->budget_bytes = budget_bytes;
   solver->limits = limits;
-  solver->best_cost = INT64_MAX;
+  solver->best_cost = PLIM_TIME_INFINITE;
   solver->all_cost = 0;
   for (int32_t j = 0; j < solver->n_columns; j++) solver->all_cost += solver->cost[j];
   solver->cutoff = solver->all_cost + 1;
@@ -84,7 +84,7 @@ static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim
   }
   solver->tree.n_nodes = solver->tree.n_open = 0;
   solver->n_done = solver->n_rows = solver->impossible = 0;
-  solver->given_up = INT64_MAX;
+  solver->given_up = PLIM_TIME_INFINITE;
   for (solver->n_cuts = 0; solver->n_cuts < model->n_cuts; solver->n_cuts++) {
     const plim_cut *cut = &model->cut[solver->n_cuts];
     if (cut->base_bytes + cut->needed_bytes <= budget_bytes) break;
@@ -106,7 +106,9 @@ plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const 
   plim_cut_limits own = *limits;
   int64_t now_ns = plim_now_ns(), end_work = plim_cut_solver_work(solver) + limits->work;
   own.work = end_work - limits->work / bound_tuning.solve.last_part;
-  if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / bound_tuning.solve.last_part;
+  if (limits->deadline_ns < PLIM_TIME_UNLIMITED) {
+    own.deadline_ns -= (limits->deadline_ns - now_ns) / bound_tuning.solve.last_part;
+  }
   set_budget(solver, budget_bytes, &own);
   int32_t root;
   PLIM_TRY(plim_cut_tree_add(&solver->tree, (plim_cut_node){.parent = -1}, &root));
@@ -120,12 +122,13 @@ plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const 
   if (solver->tree.n_open > 0 && plim_cut_tree_least(&solver->tree) < bound) bound = plim_cut_tree_least(&solver->tree);
   if (solver->given_up < bound) bound = solver->given_up;
   if (bound > solver->all_cost) solver->impossible = 1;
-  *answer = (plim_cut_answer){.bound_ns = solver->impossible ? INT64_MAX : model->least_ns + bound * solver->unit_ns,
-                              .cost_ns = INT64_MAX,
-                              .solution = solver->best,
-                              .n_nodes = solver->n_done,
-                              .n_rows = solver->n_rows};
-  if (solver->best_cost < INT64_MAX) {
+  *answer =
+      (plim_cut_answer){.bound_ns = solver->impossible ? PLIM_TIME_INFINITE : model->least_ns + bound * solver->unit_ns,
+                        .cost_ns = PLIM_TIME_INFINITE,
+                        .solution = solver->best,
+                        .n_nodes = solver->n_done,
+                        .n_rows = solver->n_rows};
+  if (solver->best_cost < PLIM_TIME_INFINITE) {
     own.work = end_work;
     own.deadline_ns = limits->deadline_ns;
     plim_cut_solver_phase(solver, 100);

@@ -88,11 +88,12 @@ int64_t plim_cut_solver_work(const plim_cut_solver *solver) {
 
 int plim_cut_solver_over(const plim_cut_solver *solver) {
   return plim_cut_solver_work(solver) >= solver->end_work || plim_effort_over(solver->ctx, PLIM_EFFORT_LOOK) ||
-         (solver->end_ns < INT64_MAX && plim_now_ns() >= solver->end_ns);
+         (solver->end_ns < PLIM_TIME_UNLIMITED && plim_now_ns() >= solver->end_ns);
 }
 
 void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent) {
   int64_t work = plim_cut_solver_work(solver), now_ns = plim_now_ns(), deadline_ns = solver->limits->deadline_ns;
   solver->end_work = work + (solver->limits->work - work) / 100 * percent;
-  solver->end_ns = deadline_ns == INT64_MAX ? INT64_MAX : now_ns + (deadline_ns - now_ns) / 100 * percent;
+  solver->end_ns =
+      deadline_ns == PLIM_TIME_UNLIMITED ? PLIM_TIME_UNLIMITED : now_ns + (deadline_ns - now_ns) / 100 * percent;
 }

@@ -12,14 +12,14 @@
 
 typedef struct plim_cut_limits {
   int64_t work; /* entries of rows, tableaus and lists that it reads, whatever the machine: about 10^9 a second */
-  int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none, and the answer depends on nothing but its arguments */
-  int64_t enough_ns; /* no one asks whether plans take longer than this: time of a plan, INT64_MAX when there is none */
+  int64_t deadline_ns;   /* by plim_now_ns; PLIM_TIME_UNLIMITED: none, and the answer depends on its arguments alone */
+  int64_t enough_ns;     /* no one asks whether plans take longer than this: time of a plan, or PLIM_TIME_INFINITE */
   int32_t is_bound_only; /* 1: no one asks for the solution */
 } plim_cut_limits;
 
 typedef struct plim_cut_answer {
-  int64_t bound_ns;  /* proven: no plan within the budget is faster; INT64_MAX: proven that there is none */
-  int64_t cost_ns;   /* time of the best solution of the model, INT64_MAX: none found. Not a plan's time */
+  int64_t bound_ns;  /* proven: no plan within the budget is faster; PLIM_TIME_INFINITE: proven that there is none */
+  int64_t cost_ns;   /* time of the best solution of the model, PLIM_TIME_INFINITE: none found. Not a plan's time */
   uint8_t *solution; /* [n_columns] that solution */
   int64_t n_nodes, n_rows;
 } plim_cut_answer;

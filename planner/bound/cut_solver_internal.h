@@ -34,9 +34,9 @@ PLIM_MUST_USE plim_status plim_cut_tree_open(plim_cut_tree *tree, int32_t node);
 int32_t plim_cut_tree_pop(plim_cut_tree *tree);
 void plim_cut_tree_free(plim_cut_tree *tree); /* leaves it empty */
 
-/* The least bound of an open node; INT64_MAX: none is open. */
+/* The least bound of an open node; PLIM_TIME_INFINITE: none is open. */
 static inline int64_t plim_cut_tree_least(const plim_cut_tree *tree) {
-  return tree->n_open > 0 ? tree->node[tree->open[0]].bound : INT64_MAX;
+  return tree->n_open > 0 ? tree->node[tree->open[0]].bound : PLIM_TIME_INFINITE;
 }
 
 /* ==== the state (cut_solver.c) ==== */
@@ -86,7 +86,7 @@ struct plim_cut_solver {
   int32_t passes;
   /* solutions */
   uint8_t *best, *trial;       /* [n_columns] the cheapest one, and the one being made */
-  int64_t best_cost, all_cost; /* of `best`, INT64_MAX: none; of all columns */
+  int64_t best_cost, all_cost; /* of `best`, PLIM_TIME_INFINITE: none; of all columns */
   int32_t *cut_order;          /* [n_cuts] cuts in the order in which solutions are checked: failed lately first */
   /* the call */
   int64_t budget_bytes;

@@ -136,7 +136,7 @@ static void set_box(plim_cut_solver *solver, int32_t at) {
 
 /* Is the bound so far above the least open one that another node is next? */
 static int may_wait(const plim_cut_solver *solver, int64_t bound) {
-  if (solver->tree.n_open == 0 || solver->best_cost == INT64_MAX) return 0;
+  if (solver->tree.n_open == 0 || solver->best_cost == PLIM_TIME_INFINITE) return 0;
   int64_t least = plim_cut_tree_least(&solver->tree);
   return bound - least > (solver->cutoff - least) / bound_tuning.node.wait_part;
 }

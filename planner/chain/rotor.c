@@ -118,7 +118,7 @@ void plim_rotor_free(plim_rotor *rotor) {
 
 int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m) {
   int64_t time = row(rotor, i, j)[m];
-  return time < never ? time : INT64_MAX;
+  return time < never ? time : PLIM_TIME_INFINITE;
 }
 
 int32_t plim_rotor_inner_units(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice) {

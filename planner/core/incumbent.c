@@ -60,7 +60,7 @@ plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_op
   *inc = (plim_incumbent){.problem = problem,
                           .task = plim_plan_task_of(options),
                           .best = {.ctx = ctx},
-                          .best_ns = INT64_MAX,
+                          .best_ns = PLIM_TIME_INFINITE,
                           .best_bytes = INT64_MAX,
                           .bound_ns = problem->keep_all_ns,
                           .least_bytes = INT64_MAX,
@@ -122,7 +122,8 @@ plim_status plim_incumbent_join(plim_incumbent *inc, plim_incumbent *child, plim
 int plim_incumbent_is_out_of_time(const plim_incumbent *inc) {
   int64_t deadline_ns = plim_plan_task_deadline(&inc->task, 100);
   if (inc->least_bytes == INT64_MAX) return 0;
-  return (deadline_ns < INT64_MAX && plim_now_ns() >= deadline_ns) || plim_effort_left_ns(inc->problem->ctx) == 0;
+  return (deadline_ns < PLIM_TIME_UNLIMITED && plim_now_ns() >= deadline_ns) ||
+         plim_effort_left_ns(inc->problem->ctx) == 0;
 }
 
 int plim_incumbent_proved(const plim_incumbent *inc) {
@@ -174,7 +175,7 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
 static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds, int64_t *bytes) {
   *bytes = inc->own->timeline->peak_bytes;
   if (inc->task.options->unpacked || *bytes > inc->task.budget_bytes) return PLIM_OK;
-  int64_t target = inc->task.budget_bytes < INT64_MAX ? inc->task.budget_bytes : inc->task.enough_bytes;
+  int64_t target = inc->task.budget_bytes < PLIM_BYTES_UNLIMITED ? inc->task.budget_bytes : inc->task.enough_bytes;
   if (inc->task.enough_bytes > 0 && *bytes > inc->task.enough_bytes) packing_rounds = 0;
   PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, target, packing_rounds));
   *bytes = inc->own->placement.packed_bytes;

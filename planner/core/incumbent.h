@@ -38,9 +38,9 @@ typedef struct plim_incumbent {
   /* the best: the answer so far */
   int32_t has_best;            /* 1: there is a best, and it fits */
   plim_schedule best;          /* empty without has_best */
-  int64_t best_ns, best_bytes; /* INT64_MAX: none. Bytes: arena size, or peak where options->unpacked */
+  int64_t best_ns, best_bytes; /* INT64_MAX: none. Bytes: arena size, or peak where unpacked */
   /* the bound: how good the answer can be */
-  int64_t bound_ns; /* proved: no plan of the problem's class within the budget takes less; INT64_MAX: there is none */
+  int64_t bound_ns; /* proved: no plan of the problem's class within the budget takes less; PLIM_TIME_INFINITE: none */
   int32_t is_bounded; /* 1: the cut model has been asked for a bound */
   /* the refusal: how near the schedules came to the budget */
   int64_t least_bytes;    /* fewest bytes of any schedule submitted; INT64_MAX: none was */
@@ -135,8 +135,8 @@ PLIM_MUST_USE plim_status plim_incumbent_adopt(plim_incumbent *incumbent, const 
 
 /* ==== what is proved (incumbent.c) ==== */
 
-/* Proved: no plan of the problem's class within the budget takes less time; INT64_MAX: there is no plan. A bound that
- * is no higher than the one known changes nothing. */
+/* Proved: no plan of the problem's class within the budget takes less time; PLIM_TIME_INFINITE: there is no plan. A
+ * bound that is no higher than the one known changes nothing. */
 void plim_incumbent_raise_bound(plim_incumbent *incumbent, int64_t bound_ns);
 
 /* The cut model has been asked for a bound. */

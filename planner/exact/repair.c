@@ -86,7 +86,7 @@ static plim_status try_change(repairer *repair, const drop *d, uint8_t value) {
 
 /* Asked before every change: one is O(n^2). */
 static int is_out_of_time(const repairer *repair) {
-  int late = repair->deadline_ns < INT64_MAX && plim_now_ns() > repair->deadline_ns;
+  int late = repair->deadline_ns < PLIM_TIME_UNLIMITED && plim_now_ns() > repair->deadline_ns;
   return late || plim_effort_over(repair->stages->dag->ctx, PLIM_EFFORT_LOOK);
 }
 

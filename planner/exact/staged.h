@@ -67,7 +67,7 @@ struct plim_staged_search {
   int64_t bound_ns;    /* nothing is faster: stop there */
   int64_t faster_than_ns;
   int64_t nodes;       /* decisions and conflicts, at most */
-  int64_t deadline_ns; /* by plim_now_ns; INT64_MAX: none */
+  int64_t deadline_ns; /* by plim_now_ns; PLIM_TIME_UNLIMITED: none */
   uint64_t seed;
   plim_status (*on_better)(void *user, const plim_repeats *best); /* called for each best; NULL: no one is */
   void *user;

@@ -46,7 +46,7 @@ typedef struct tree_search {
 static int may_go_on(tree_search *search) {
   plim_staged_search *task = search->task;
   if (search->nodes >= task->nodes || plim_effort_over(task->dag->ctx, PLIM_EFFORT_LOOK)) search->stopped = 1;
-  if (task->deadline_ns < INT64_MAX && plim_now_ns() >= task->deadline_ns) search->stopped = 1;
+  if (task->deadline_ns < PLIM_TIME_UNLIMITED && plim_now_ns() >= task->deadline_ns) search->stopped = 1;
   if (task->found && task->best_ns <= task->bound_ns) search->stopped = 1;
   return !search->stopped;
 }
@@ -190,7 +190,7 @@ static plim_status decide(tree_search *search, int32_t *over) {
 static plim_status propagate(tree_search *search) {
   const plim_staged_search *task = search->task;
   plim_lazy_clauses *clauses = &search->model.clauses;
-  int64_t allowed = task->faster_than_ns == INT64_MAX
+  int64_t allowed = task->faster_than_ns == PLIM_TIME_INFINITE
                         ? INT64_MAX / 2
                         : task->faster_than_ns - task->dag->time_ns - task->dag->time_unit;
   do {

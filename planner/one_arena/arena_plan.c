@@ -21,7 +21,7 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
   plim_context *ctx = inc->problem->ctx;
   int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
   if (status == PLIM_ECANCEL && (inc->has_best || !by_caller)) return PLIM_OK;
-  if (status == PLIM_ECANCEL && inc->task.budget_bytes < INT64_MAX) {
+  if (status == PLIM_ECANCEL && inc->task.budget_bytes < PLIM_BYTES_UNLIMITED) {
     return plim_fail(ctx, status, "planning was cancelled before a plan within %lld bytes was found",
                      (long long)inc->task.budget_bytes);
   }
@@ -74,7 +74,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   plim_plan_result made = {.plan = NULL};
   request r = {.out = &made};
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.call));
-  int through_front = options->front_folder && options->budget_bytes < INT64_MAX && !options->brief;
+  int through_front = options->front_folder && options->budget_bytes < PLIM_BYTES_UNLIMITED && !options->brief;
   plim_status status = through_front ? plim_strategy_with_front(&r.call, make_plan, &r) : make_plan(&r, NULL);
   plim_strategy_end(&r.call);
   if (status == PLIM_OK || status == PLIM_ENOFIT) {
@@ -134,10 +134,10 @@ plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const pl
                             const plim_plan_options *options, plim_plan **out) {
   plim_plan_options once = *options;
   int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
-  int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
-  once.budget_bytes = INT64_MAX;
+  int64_t enough_bytes = options->budget_bytes < PLIM_BYTES_UNLIMITED ? options->budget_bytes : 0;
+  once.budget_bytes = PLIM_BYTES_UNLIMITED;
   once.planner = "keep-all";
-  plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
+  plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, PLIM_TIME_INFINITE, out);
   return plim_arena_effort_end(ctx, outer_ns, status);
 }
 

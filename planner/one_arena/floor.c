@@ -14,7 +14,7 @@
 static plim_status find_keep_all(const plim_strategy_call *call, plim_schedule *out, int64_t *bytes) {
   plim_plan_options options = *call->options;
   plim_incumbent *inc = NULL;
-  options.budget_bytes = INT64_MAX;
+  options.budget_bytes = PLIM_BYTES_UNLIMITED;
   plim_status status = plim_incumbent_begin(call->problem, &options, &inc);
   if (status == PLIM_OK) status = plim_incumbent_best_so_far(inc, plim_keep_all_run(inc));
   if (status == PLIM_OK) status = plim_schedule_copy(out, &inc->best);
@@ -47,7 +47,7 @@ plim_status plim_floor_find(const plim_strategy_call *call, plim_front *front, p
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
   const int64_t wanted_bytes = call->options->budget_bytes;
   plim_status status;
-  free_options.budget_bytes = INT64_MAX;
+  free_options.budget_bytes = PLIM_BYTES_UNLIMITED;
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
   PLIM_CHECK(plim_floor_search(call, front, &floor, inc));
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
@@ -107,7 +107,7 @@ plim_status plim_arena_bound(plim_context *ctx, const plim_graph *graph, const p
                              const plim_plan_options *options, plim_plan_floor *out) {
   plim_strategy_call call;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &call));
-  *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = call.problem->fixed_numerics};
+  *out = (plim_plan_floor){.smallest_bytes = PLIM_BYTES_UNLIMITED, .fixed_numerics = call.problem->fixed_numerics};
   plim_bound_floor(call.problem, out);
   plim_strategy_end(&call);
   return PLIM_OK;
@@ -136,7 +136,7 @@ plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const pl
                             const plim_plan_options *options, int *yes) {
   plim_plan_options free_options = *options;
   plim_strategy_call call;
-  free_options.budget_bytes = INT64_MAX;
+  free_options.budget_bytes = PLIM_BYTES_UNLIMITED;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &free_options, &call));
   plim_status status = meets_budget(&call, options->budget_bytes, yes);
   plim_strategy_end(&call);

@@ -22,7 +22,7 @@ PLIM_MUST_USE plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer
 PLIM_MUST_USE plim_status plim_floor_find(const plim_strategy_call *call, plim_front *front, plim_plan_floor *out,
                                           plim_plan **plan);
 
-/* Only the search of plim_floor_find, for `inc`, whose budget is INT64_MAX.
+/* Only the search of plim_floor_find, for `inc`, whose budget is PLIM_BYTES_UNLIMITED.
  *   floor  [1]  out  keep_all_bytes and from_front only */
 PLIM_MUST_USE plim_status plim_floor_search(const plim_strategy_call *call, plim_front *front, plim_plan_floor *floor,
                                             plim_incumbent *inc);

@@ -66,7 +66,7 @@ static void say_budgets(words *sentence, const plim_plan_floor *floor) {
   const char *of = floor->fixed_numerics ? " with these numerics" : "";
   if (floor->smallest_bytes <= floor->bound_bytes) {
     say(sentence, "the smallest budget that has a plan%s is ", of);
-  } else if (floor->smallest_bytes < INT64_MAX) {
+  } else if (floor->smallest_bytes < PLIM_BYTES_UNLIMITED) {
     say(sentence, "the smallest budget for which a plan was found is ");
     say_bytes(sentence, floor->smallest_bytes);
     say(sentence, "%s; none%s exists below ", floor->cut_short ? ", not searched further in the time allowed" : "", of);
@@ -164,7 +164,8 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *sche
 
 plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_floor *out) {
   const plim_problem *p = inc->problem;
-  plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
+  plim_plan_floor floor = {.smallest_bytes = PLIM_BYTES_UNLIMITED,
+                           .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
   char text[WORDS];
   words sentence = {text, 0, sizeof text};
   plim_bound_floor(p, &floor);

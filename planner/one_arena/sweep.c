@@ -100,7 +100,7 @@ static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   plim_plan_options options = *s->call.options;
   plim_strategy_call call = s->call;
   call.options = &options;
-  options.budget_bytes = INT64_MAX;
+  options.budget_bytes = PLIM_BYTES_UNLIMITED;
   options.time_limit_ns = plim_effort_percent(options.time_limit_ns, one_arena_tuning.floor_percent);
   PLIM_TRY(plim_floor_find(&call, s->front, &span->floor, NULL));
   int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;

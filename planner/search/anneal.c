@@ -64,7 +64,7 @@ static plim_status accept(plim_anneal *anneal, double now, int64_t peak) {
 static int64_t time_limit_of(const plim_anneal *anneal, double max_cost) {
   double keep = (double)anneal->mover.track->problem->keep_all_ns;
   double ns = keep + keep / 100 * max_cost / anneal->time_weight;
-  return anneal->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
+  return anneal->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : PLIM_TIME_INFINITE;
 }
 
 /* Does the change run an op more often than runs_an_op_limit? */
@@ -94,7 +94,7 @@ static plim_status one_move(plim_anneal *anneal, plim_move move, double temperat
 /* The share of moves or of time that is used up, the larger of both: 0 to 1. */
 static double progress(const plim_anneal *anneal, int64_t moves, int64_t begin_ns) {
   double share = (double)moves / (double)anneal->iterations;
-  if (anneal->deadline_ns == INT64_MAX) return share;
+  if (anneal->deadline_ns == PLIM_TIME_UNLIMITED) return share;
   int64_t now_ns = plim_now_ns();
   if (now_ns >= anneal->deadline_ns) return 1; /* also where the deadline was over at the begin: no division by 0 */
   double time_share = (double)(now_ns - begin_ns) / (double)(anneal->deadline_ns - begin_ns);

@@ -28,7 +28,7 @@ typedef struct covering_search {
   int64_t least_area;  /* of this round, from rates near the bulk rate on; INT64_MAX: none yet */
   plim_schedule least; /* the schedule of that area */
   plim_schedule best;  /* the fastest within the goal; without one, the one of lowest peak */
-  int64_t best_ns;     /* time of the fastest that fits; INT64_MAX: none */
+  int64_t best_ns;     /* time of the fastest that fits; PLIM_TIME_INFINITE: none */
   int64_t best_peak;   /* peak of `best` */
 } covering_search;
 
@@ -126,8 +126,8 @@ static plim_status take_outcome(covering_search *search) {
   int within = fits(search);
   plim_submit_result result;
   if (within) PLIM_TRY(plim_polish(track, search->goal));
-  int64_t time_ns = within ? track->time_ns : INT64_MAX, peak = plim_track_peak(track);
-  int better = within ? time_ns < search->best_ns : search->best_ns == INT64_MAX && peak < search->best_peak;
+  int64_t time_ns = within ? track->time_ns : PLIM_TIME_INFINITE, peak = plim_track_peak(track);
+  int better = within ? time_ns < search->best_ns : search->best_ns == PLIM_TIME_INFINITE && peak < search->best_peak;
   if (!better) return PLIM_OK;
   PLIM_TRY(plim_track_store(track, &search->best));
   search->best_peak = peak;
@@ -171,7 +171,7 @@ plim_status plim_greedy_covering_run(plim_incumbent *inc, int64_t budget_bytes, 
                             .goal = budget_bytes,
                             .best = {.ctx = p->ctx},
                             .least = {.ctx = p->ctx},
-                            .best_ns = INT64_MAX,
+                            .best_ns = PLIM_TIME_INFINITE,
                             .best_peak = INT64_MAX};
   plim_status status;
   if (2 * schedule->n > room) room = 2 * schedule->n;

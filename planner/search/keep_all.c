@@ -68,7 +68,7 @@ static plim_status improve_order(keeper *keep) {
       .share = {[PLIM_MOVE_FIRST] = 1},
       .on_fit = on_fit,
       .user = keep,
-      .faster_than_ns = INT64_MAX};
+      .faster_than_ns = PLIM_TIME_INFINITE};
   int is_lowest = anneal.mover.limit < keep->bound_bytes;
   plim_status status = is_lowest ? PLIM_OK : plim_anneal_run(&anneal);
   plim_track_free(track);

@@ -93,7 +93,7 @@ static plim_status anneal(min_memory_search *search, const plim_schedule *start,
       .deadline_ns = plim_plan_task_deadline(&inc->task, 100),
       .on_fit = on_fit,
       .user = search,
-      .faster_than_ns = INT64_MAX};
+      .faster_than_ns = PLIM_TIME_INFINITE};
   for (int move = 0; move < PLIM_MOVES; move++) a.share[move] = search_tuning.min_memory.share[move];
   a.mover.limit = packs ? above - inc->problem->align : limit_below(search, above);
   search->next_try = packs ? 0 : INT64_MAX;

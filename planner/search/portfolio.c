@@ -221,8 +221,8 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
        portfolio->run < (is_long(portfolio) ? LONG_RUNS : SHORT_RUNS) && !plim_incumbent_proved(portfolio->inc);
        portfolio->run++, annealing++) {
     portfolio->moves = moves / 100 * annealing->percent + moves % 100 * annealing->percent / 100;
-    portfolio->deadline_ns = INT64_MAX;
-    if (end_ns < INT64_MAX) {
+    portfolio->deadline_ns = PLIM_TIME_UNLIMITED;
+    if (end_ns < PLIM_TIME_UNLIMITED) {
       int64_t now_ns = plim_now_ns();
       portfolio->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * annealing->percent;
       if (now_ns >= end_ns) return PLIM_OK;
@@ -237,7 +237,7 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
   portfolio->has_start_failed |= !portfolio->inc->has_best;
   while (!portfolio->inc->has_best && plim_now_ns() < end_ns && may_try(portfolio)) {
     PLIM_TRY(find_any(portfolio));
-    if (end_ns < INT64_MAX) break; /* the next round does so again */
+    if (end_ns < PLIM_TIME_UNLIMITED) break; /* the next round does so again */
   }
   return PLIM_OK;
 }
@@ -288,7 +288,7 @@ static plim_status run_rounds(search_portfolio *portfolio) {
     portfolio->has_start_failed |= is_long(portfolio);
   }
   if (wants_third_round(portfolio)) PLIM_TRY(run_round(portfolio, search_tuning.portfolio.third_round * moves, end_ns));
-  if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
+  if (end_ns == PLIM_TIME_UNLIMITED || options->iterations > 0) return PLIM_OK;
   const int32_t factor = search_tuning.portfolio.round_factor;
   for (int64_t round_ns = factor * (plim_now_ns() - begin_ns);
        !plim_incumbent_proved(portfolio->inc) && plim_now_ns() < end_ns;

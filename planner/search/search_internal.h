@@ -26,13 +26,13 @@ typedef void plim_on_moves(void *user);
 
 struct plim_anneal {
   plim_mover mover;
-  double hot, cold;          /* first and last temperature, in percentage points of overhead */
-  double weight;             /* of bytes above the limit, in the cost (anneal.c) */
-  double pace;               /* share by which the weight adapts while each op is moved once; 0: it is constant */
-  double time_weight;        /* of overhead in the cost: 1; less where few bytes are the objective */
-  int32_t is_strict;         /* 1: no schedule above the limit is accepted; the first one must be within it */
-  int64_t iterations;        /* moves of this annealing run */
-  int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows the larger share used up */
+  double hot, cold;    /* first and last temperature, in percentage points of overhead */
+  double weight;       /* of bytes above the limit, in the cost (anneal.c) */
+  double pace;         /* share by which the weight adapts while each op is moved once; 0: it is constant */
+  double time_weight;  /* of overhead in the cost: 1; less where few bytes are the objective */
+  int32_t is_strict;   /* 1: no schedule above the limit is accepted; the first one must be within it */
+  int64_t iterations;  /* moves of this annealing run */
+  int64_t deadline_ns; /* by plim_now_ns; PLIM_TIME_UNLIMITED: none. Temperature follows the larger share used up */
   int32_t share[PLIM_MOVES]; /* probability of each kind of move, relative to their sum */
   int32_t runs_an_op_limit;  /* moves run no op more often; 0: no limit */
   plim_on_fit *on_fit;

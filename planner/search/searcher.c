@@ -67,7 +67,7 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
     searcher->excess_bytes = INT64_MAX;
   }
   if (anneal->done >= searcher->next_try) PLIM_TRY(try_current(searcher, anneal));
-  anneal->faster_than_ns = searcher->inc->has_best ? searcher->inc->best_ns : INT64_MAX;
+  anneal->faster_than_ns = searcher->inc->has_best ? searcher->inc->best_ns : PLIM_TIME_INFINITE;
   return PLIM_OK;
 }
 
@@ -134,7 +134,7 @@ static plim_status set_up(plim_searcher *searcher, const plim_annealing *anneali
   anneal->is_strict = annealing->start == PLIM_START_BEST_WITHIN && inc->has_best;
   anneal->hot = annealing->hot * 100 / inc->problem->n_ops;
   anneal->cold = search_tuning.searcher.cold * 100 / inc->problem->n_ops;
-  anneal->faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX;
+  anneal->faster_than_ns = inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE;
   searcher->candidate_ns = searcher->excess_bytes = 0;
   searcher->next_try = anneal->done;
   plim_track_load(searcher->track, start);

@@ -97,7 +97,7 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
                                .copies = run->copies,
                                .limit_bytes = limit,
                                .bound_ns = inc->bound_ns,
-                               .faster_than_ns = inc->has_best ? inc->best_ns : INT64_MAX,
+                               .faster_than_ns = inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE,
                                .nodes = node_limit(run),
                                .deadline_ns = plim_plan_task_deadline(&inc->task, 100),
                                .seed = inc->task.options->seed,
@@ -135,7 +135,7 @@ static plim_status open_search(plim_incumbent *inc, int64_t budget, moccasin *ru
   *run = (moccasin){.inc = inc,
                     .best = {.ctx = inc->problem->ctx},
                     .best_peak = INT64_MAX,
-                    .best_ns = INT64_MAX,
+                    .best_ns = PLIM_TIME_INFINITE,
                     .schedule = {.ctx = inc->problem->ctx},
                     .copies = inc->task.options->copies > 0 ? inc->task.options->copies : PLIM_COPIES_DEFAULT};
   PLIM_TRY(plim_dag_make(inc->problem, budget, &run->dag));
@@ -171,12 +171,12 @@ static plim_status go_down(moccasin *run) {
   for (int32_t round = 0; round < strategies_tuning.moccasin.min_memory_rounds && reduction > 0 &&
                           run->inc->best_bytes > run->inc->task.target_bytes;
        round++) {
-    if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
+    if (end_ns < PLIM_TIME_UNLIMITED && plim_now_ns() >= end_ns) break;
     plim_staged_search search = {.dag = run->dag,
                                  .copies = run->copies,
                                  .limit_bytes = run->best_peak - reduction,
-                                 .bound_ns = INT64_MAX, /* the first one is good */
-                                 .faster_than_ns = INT64_MAX,
+                                 .bound_ns = PLIM_TIME_INFINITE, /* the first one is good */
+                                 .faster_than_ns = PLIM_TIME_INFINITE,
                                  .nodes = strategies_tuning.moccasin.min_memory_nodes,
                                  .deadline_ns = end_ns,
                                  .seed = run->inc->task.options->seed,

@@ -81,7 +81,7 @@ static plim_status submit(rotor_run *run, int32_t units) {
 
 /* Number of memory sizes at which the recurrence's time changes. */
 static int32_t count_changes(const plim_rotor *rotor) {
-  int32_t last = rotor->chain->n - 1, changes = plim_rotor_time(rotor, 0, last, 0) < INT64_MAX;
+  int32_t last = rotor->chain->n - 1, changes = plim_rotor_time(rotor, 0, last, 0) < PLIM_TIME_INFINITE;
   for (int32_t k = 1; k <= rotor->n_units; k++) {
     changes += plim_rotor_time(rotor, 0, last, k) != plim_rotor_time(rotor, 0, last, k - 1);
   }
@@ -95,7 +95,7 @@ static int32_t select_sizes(const plim_rotor *rotor, int32_t *size, int32_t *sma
   int32_t stride = all / PLIM_ROTOR_PLANS + 1;
   *smallest = rotor->n_units;
   for (int32_t m = 0; m <= rotor->n_units; m++) {
-    int64_t before = m > 0 ? plim_rotor_time(rotor, 0, last, m - 1) : INT64_MAX;
+    int64_t before = m > 0 ? plim_rotor_time(rotor, 0, last, m - 1) : PLIM_TIME_INFINITE;
     if (plim_rotor_time(rotor, 0, last, m) == before) continue;
     if (seen == 0) *smallest = m;
     if (++seen % stride == 0 || seen == all) size[n++] = m;

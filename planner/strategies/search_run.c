@@ -20,7 +20,7 @@
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */
 static int64_t covering_deadline(const plim_incumbent *inc) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
-  return end_ns == INT64_MAX || end_ns <= now_ns
+  return end_ns == PLIM_TIME_UNLIMITED || end_ns <= now_ns
              ? end_ns
              : now_ns + (end_ns - now_ns) / 100 * strategies_tuning.search.covering_percent;
 }

@@ -20,7 +20,7 @@ static void set_limits(const plim_stage_plans *plans, plim_staged_search *search
   search->nodes =
       strategies_tuning.stage_constraint.nodes_min +
       strategies_tuning.stage_constraint.work / (plans->dag->n * (int64_t)search->copies + plans->dag->n_edges + 1);
-  search->deadline_ns = INT64_MAX;
+  search->deadline_ns = PLIM_TIME_UNLIMITED;
   if (options->iterations > 0 && options->iterations < search->nodes) search->nodes = options->iterations;
   if (options->iterations > 0 || seconds == 0) return;
   search->nodes = INT64_MAX / 2;
@@ -52,7 +52,7 @@ plim_status plim_stage_plans_search(plim_stage_plans *plans) {
                                .copies = copies_for(plans->dag),
                                .limit_bytes = plans->limit_bytes,
                                .bound_ns = inc->bound_ns,
-                               .faster_than_ns = plans->has_best ? plans->best->time_ns : INT64_MAX,
+                               .faster_than_ns = plans->has_best ? plans->best->time_ns : PLIM_TIME_INFINITE,
                                .seed = inc->task.options->seed,
                                .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;

@@ -53,7 +53,7 @@ plim_status plim_stage_plans_submit(plim_stage_plans *plans) {
 
 /* Take the bound of a search in program order: it holds for stages too. */
 static void take_bound(plim_stage_plans *plans, const plim_incumbent *searched) {
-  if (plans->limit_bytes < plans->inc->task.budget_bytes || searched->bound_ns == INT64_MAX) return;
+  if (plans->limit_bytes < plans->inc->task.budget_bytes || searched->bound_ns == PLIM_TIME_INFINITE) return;
   plim_incumbent_raise_bound(plans->inc, searched->bound_ns);
 }
 
@@ -141,7 +141,7 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   plim_status status = PLIM_OK;
   for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_is_out_of_time(inc); pass++) {
     plim_stage_plans plans;
-    status = open_plans(inc, pass ? 0 : INT64_MAX, &plans);
+    status = open_plans(inc, pass ? 0 : PLIM_BYTES_UNLIMITED, &plans);
     if (status == PLIM_OK) status = submit_halving(&plans);
     close_plans(&plans);
   }
@@ -163,7 +163,7 @@ typedef struct watcher {
 static int on_progress(void *user, double objective, double bound) {
   const watcher *watch = user;
   const plim_incumbent *inc = watch->plans->inc;
-  int64_t best = inc->has_best ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
+  int64_t best = inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE, proven = inc->bound_ns;
   if (objective < strategies_tuning.stages.infinite) { /* a solver has infinity before its first point */
     const int64_t repeats_ns = plim_integers_from_real(objective * (double)watch->plans->dag->time_unit + 0.5);
     const int64_t found = plim_integers_add_capped(watch->plans->dag->time_ns, repeats_ns);
@@ -176,14 +176,14 @@ static int on_progress(void *user, double objective, double bound) {
   plim_progress progress = {.stage = watch->relax ? "relaxation" : "integer program",
                             .total = -1,
                             .elapsed_ns = plim_now_ns() - inc->task.started_ns,
-                            .best_percent = best < INT64_MAX ? plim_problem_percent(inc->problem, best) : -1,
+                            .best_percent = best < PLIM_TIME_INFINITE ? plim_problem_percent(inc->problem, best) : -1,
                             .bound_percent = plim_problem_percent(inc->problem, proven)};
   plim_context_report(inc->problem->ctx, &progress);
   return best <= inc->bound_ns;
 }
 
 plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit, plim_stage_model **out) {
-  int64_t max_repeat_ns = plans->has_best ? plans->best->time_ns - plans->dag->time_ns : INT64_MAX;
+  int64_t max_repeat_ns = plans->has_best ? plans->best->time_ns - plans->dag->time_ns : PLIM_TIME_INFINITE;
   return plim_stage_model_make(plans->dag, limit, max_repeat_ns, out);
 }
 

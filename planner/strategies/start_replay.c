@@ -33,7 +33,7 @@ static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_
 static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, plim_plan **out) {
   plim_emission emission = {.planner = "program-order",
                             .plan_class = PLIM_CLASS_FIXED,
-                            .budget_bytes = INT64_MAX,
+                            .budget_bytes = PLIM_BYTES_UNLIMITED,
                             .bound_ns = inc->problem->keep_all_ns};
   const plim_timeline *timeline = NULL;
   const plim_placement *placement = NULL;
@@ -50,8 +50,8 @@ static plim_status simulate(plim_incumbent *inc, const plim_plan *in_order, plim
   plim_status status = plim_arena_online(p->ctx, p->graph, in_order, best,
                                          (plim_replay_limits){inc->task.budget_bytes, in_order->time_ns}, NULL, out);
   if (status != PLIM_ENOFIT || !p->graph->handles) return status;
-  return plim_arena_online(p->ctx, p->graph, in_order, best, (plim_replay_limits){inc->task.budget_bytes, INT64_MAX},
-                           NULL, out);
+  return plim_arena_online(p->ctx, p->graph, in_order, best,
+                           (plim_replay_limits){inc->task.budget_bytes, PLIM_TIME_UNLIMITED}, NULL, out);
 }
 
 /* The schedule of a replay within `bytes`; empty: there is none. Within the whole budget every online policy is
@@ -78,7 +78,7 @@ static plim_status replay_order(plim_incumbent *inc, int32_t packing_rounds, pli
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *in_order = NULL;
   plim_submit_result result;
-  int64_t fastest = INT64_MAX;
+  int64_t fastest = PLIM_TIME_INFINITE;
   plim_status status = PLIM_OK;
   if (inc->task.options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
   PLIM_CHECK(program_order(inc, &schedule, &in_order));
@@ -100,7 +100,7 @@ done:
 
 plim_status plim_start_from_replay(plim_incumbent *inc, int32_t packing_rounds, plim_schedule *start) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
-  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / strategies_tuning.replay.time_parts;
+  if (end_ns < PLIM_TIME_UNLIMITED) end_ns = now_ns + (end_ns - now_ns) / strategies_tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
   return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, packing_rounds, start));
 }
