@@ -164,7 +164,7 @@ static plim_status block_cut(plim_cut_ascent *ascent, const plim_cut *cut, doubl
   return PLIM_OK;
 }
 
-static plim_status block(plim_cut_ascent *ascent, int (*stop)(void *user), void *user, int32_t *impossible) {
+static plim_status run_blocking(plim_cut_ascent *ascent, int (*stop)(void *user), void *user, int32_t *impossible) {
   for (int32_t j = 0; j < ascent->model->n_columns; j++) ascent->x[j] = ascent->left[j] <= 0;
   for (; ascent->passes < PLIM_BLOCK_PASSES; ascent->passes++) {
     for (int32_t k = 0; k < bound_tuning.block.cuts && k < ascent->n_cuts; k++) {
@@ -200,17 +200,17 @@ static double evaluate(plim_cut_ascent *ascent) {
 }
 
 /* By how much the point misses the demand of the row, as a share of it. */
-static double missed(const plim_cut_row *row, const double *point) {
+static double missed_share(const plim_cut_row *row, const double *point) {
   double miss = (double)row->demand;
   for (int32_t k = 0; k < row->n; k++) miss -= (double)row->weight[k] * point[row->column[k]];
   return miss / (double)row->demand;
 }
 
 /* New multipliers: from the best ones, along what the average point misses of each row. */
-static void move(plim_cut_ascent *ascent) {
+static void move_multipliers(plim_cut_ascent *ascent) {
   double length = 0;
   for (int32_t r = 0; r < ascent->rows.n; r++) {
-    double miss = missed(&ascent->rows.row[r], ascent->point);
+    double miss = missed_share(&ascent->rows.row[r], ascent->point);
     if (miss < 0 && ascent->best_multiplier[r] <= 0) miss = 0;
     ascent->direction[r] = miss;
     length += miss * miss;
@@ -282,12 +282,12 @@ static plim_status sift(plim_cut_ascent *ascent) {
   return PLIM_OK;
 }
 
-static plim_status volume(plim_cut_ascent *ascent, int (*stop)(void *user), void *user, int32_t *impossible) {
+static plim_status run_volume(plim_cut_ascent *ascent, int (*stop)(void *user), void *user, int32_t *impossible) {
   int32_t added = 1, idle = 0;
   while (idle < bound_tuning.volume.idle_rounds && !*impossible && !stop(user)) {
     double before = ascent->best;
     for (int32_t i = 0; i < bound_tuning.volume.moves_a_round && !stop(user); i++) {
-      move(ascent);
+      move_multipliers(ascent);
       double value = evaluate(ascent);
       for (int32_t j = 0; j < ascent->model->n_columns; j++) {
         ascent->point[j] += bound_tuning.volume.average * (ascent->x[j] - ascent->point[j]);
@@ -337,9 +337,9 @@ static void begin_known(plim_cut_ascent *ascent) {
 plim_status plim_cut_ascend(plim_cut_ascent *ascent, int (*stop)(void *user), void *user, int32_t *impossible) {
   *impossible = 0;
   begin_known(ascent);
-  PLIM_TRY(block(ascent, stop, user, impossible));
+  PLIM_TRY(run_blocking(ascent, stop, user, impossible));
   if (*impossible || ascent->rows.n == 0) return PLIM_OK;
   memcpy(ascent->multiplier, ascent->best_multiplier, (size_t)ascent->rows.n * sizeof *ascent->multiplier);
   ascent->best = evaluate(ascent);
-  return volume(ascent, stop, user, impossible);
+  return run_volume(ascent, stop, user, impossible);
 }

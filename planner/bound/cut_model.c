@@ -107,7 +107,7 @@ static int by_bytes(const void *a, const void *b) {
 }
 
 /* Items need a look at all ops each. */
-static plim_status fill(plim_cut_model *model) {
+static plim_status fill_model(plim_cut_model *model) {
   const plim_problem *p = model->problem;
   model->n_columns = model->segments.n;
   model->n_cuts = p->n_ops;
@@ -146,7 +146,7 @@ plim_status plim_cut_model_make(const plim_problem *p, int is_order_fixed, plim_
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->cost_ns, &model->cost_ns));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->saved_bytes, &model->saved_bytes));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *model->cut, &model->cut));
-  PLIM_CHECK(fill(model));
+  PLIM_CHECK(fill_model(model));
   *out = model;
 done:
   if (status != PLIM_OK) plim_cut_model_free(model);

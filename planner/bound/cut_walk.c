@@ -52,7 +52,7 @@ static int32_t choice_of(const walker *walk, const plim_cut *cut) {
   return chosen;
 }
 
-static void prepare(walker *walk) {
+static void begin_walk_state(walker *walk) {
   const plim_cut_model *model = walk->model;
   for (int32_t j = 0; j < model->n_columns; j++) walk->x[j] = walk->solution[j];
   for (int32_t a = 0; a < walk->problem->n_ops; a++) walk->repeated[a] = -1;
@@ -78,7 +78,7 @@ static int32_t column_at(const walker *walk, int32_t op, int32_t v) {
 }
 
 /* Run a missing op again before v, its own missing inputs first. */
-static plim_status restore(walker *walk, int32_t op, int32_t v) {
+static plim_status run_again_with_inputs(walker *walk, int32_t op, int32_t v) {
   int32_t depth = 0;
   walk->stack[depth++] = op;
   while (depth > 0) {
@@ -103,7 +103,7 @@ static int reads_from(const plim_problem *p, int32_t v, int32_t a) {
 }
 
 /* At v: what is recomputed after it is given up, what v reads right after v. */
-static void forget(walker *walk, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
+static void give_up_results(walker *walk, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
   const plim_cut *cut = &walk->model->cut[walk->cut_of[v]];
   (void)plim_cut_flow_run(flow, cut, walk->x, NULL, budget_bytes);
   plim_cut_flow_recomputed(flow, walk->again);
@@ -127,7 +127,7 @@ static int runs_again(const walker *walk, int32_t op, int32_t v) {
 }
 
 /* May another run read what the op makes, from v's first run on? */
-static int wanted(const walker *walk, int32_t op, int32_t v) {
+static int is_read_later(const walker *walk, int32_t op, int32_t v) {
   const plim_ids *writes = &walk->problem->op[op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
     const plim_item *item = &walk->problem->item[writes->at[i]];
@@ -142,12 +142,12 @@ static int wanted(const walker *walk, int32_t op, int32_t v) {
 
 static plim_status walk_op(walker *walk, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
   const plim_planned_op *op = &walk->problem->op[v];
-  forget(walk, flow, v, budget_bytes);
+  give_up_results(walk, flow, v, budget_bytes);
   for (int32_t i = 0; i < op->closes.n; i++) {
     int32_t a = op->closes.at[i];
-    if (walk->missing[a] && wanted(walk, a, v)) PLIM_TRY(restore(walk, a, v));
+    if (walk->missing[a] && is_read_later(walk, a, v)) PLIM_TRY(run_again_with_inputs(walk, a, v));
   }
-  for (int32_t a; (a = missing_input(walk, v)) >= 0;) PLIM_TRY(restore(walk, a, v));
+  for (int32_t a; (a = missing_input(walk, v)) >= 0;) PLIM_TRY(run_again_with_inputs(walk, a, v));
   PLIM_TRY(plim_schedule_add(walk->out, v, walk->choice[v]));
   for (int32_t i = 0; i < op->reads.n; i++) {
     int32_t a = walk->problem->item[op->reads.at[i]].producer;
@@ -167,13 +167,13 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
   out->n = 0;
   PLIM_TRY(plim_block_allocate(p->ctx, &walk.block));
   lay_out(&walk, &walk.block);
-  prepare(&walk);
+  begin_walk_state(&walk);
   for (int32_t v = 0; v < p->n_ops; v++) {
     PLIM_CHECK(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);
     PLIM_CHECK(walk_op(&walk, flow, v, budget_bytes));
   }
   for (int32_t a = 0; a < p->n_ops; a++) {
-    if (walk.missing[a] && wanted(&walk, a, p->n_ops)) PLIM_CHECK(restore(&walk, a, p->n_ops - 1));
+    if (walk.missing[a] && is_read_later(&walk, a, p->n_ops)) PLIM_CHECK(run_again_with_inputs(&walk, a, p->n_ops - 1));
   }
 done:
   plim_block_release(p->ctx, &walk.block);

@@ -145,7 +145,7 @@ static int32_t producer_of(const plim_cut_flow *flow, int32_t item) {
 
 /* ---- paths ---- */
 
-static void see(plim_cut_flow *flow, int32_t node, int32_t next, int32_t via, int32_t *n) {
+static void reach_node(plim_cut_flow *flow, int32_t node, int32_t next, int32_t via, int32_t *n) {
   if (flow->seen[node]) return;
   flow->seen[node] = 1;
   flow->next[node] = next;
@@ -155,30 +155,30 @@ static void see(plim_cut_flow *flow, int32_t node, int32_t next, int32_t via, in
 
 /* The items from which something can go to an op: what it made, as far as there is room; what it reads, by taking back
  * what it sends there. */
-static void see_items(plim_cut_flow *flow, int32_t op, int32_t *n) {
+static void reach_items(plim_cut_flow *flow, int32_t op, int32_t *n) {
   const plim_problem *p = flow->problem;
   int32_t node = flow->n_items + op;
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     int32_t i = p->op[op].writes.at[k];
-    if (!flow->free_item[i] && flow->through[i] < p->item[i].bytes) see(flow, i, node, -1, n);
+    if (!flow->free_item[i] && flow->through[i] < p->item[i].bytes) reach_node(flow, i, node, -1, n);
   }
   for (int32_t k = 0; k < p->op[op].reads.n; k++) {
     int32_t arc = flow->read_first[op] + k;
-    if (flow->along[arc] > 0) see(flow, p->op[op].reads.at[k], node, arc, n);
+    if (flow->along[arc] > 0) reach_node(flow, p->op[op].reads.at[k], node, arc, n);
   }
   flow->work += p->op[op].writes.n + p->op[op].reads.n;
 }
 
 /* The ops from which something can go to an item: those that read it, and its producer by taking back. What reaches an
  * open sink leaves there. */
-static void see_ops(plim_cut_flow *flow, int32_t item, int32_t *n) {
+static void reach_ops(plim_cut_flow *flow, int32_t item, int32_t *n) {
   const plim_item *it = &flow->problem->item[item];
   for (int32_t k = 0; k < it->readers.n; k++) {
     int32_t a = it->readers.at[k];
-    if (!flow->open[a]) see(flow, flow->n_items + a, item, flow->reader_arc[flow->reader_first[item] + k], n);
+    if (!flow->open[a]) reach_node(flow, flow->n_items + a, item, flow->reader_arc[flow->reader_first[item] + k], n);
   }
   int32_t a = producer_of(flow, item);
-  if (flow->through[item] > 0 && !flow->open[a]) see(flow, flow->n_items + a, item, -1, n);
+  if (flow->through[item] > 0 && !flow->open[a]) reach_node(flow, flow->n_items + a, item, -1, n);
   flow->work += it->readers.n;
 }
 
@@ -187,11 +187,11 @@ static int32_t find_path(plim_cut_flow *flow, int32_t *n) {
   for (int32_t q = 0; q < *n; q++) {
     int32_t node = flow->queue[q];
     if (node >= flow->n_items) {
-      see_items(flow, node - flow->n_items, n);
+      reach_items(flow, node - flow->n_items, n);
     } else if (flow->needed[node]) {
       return node;
     } else {
-      see_ops(flow, node, n);
+      reach_ops(flow, node, n);
     }
   }
   return -1;
@@ -219,11 +219,11 @@ static void fill_sink(plim_cut_flow *flow, int32_t op, double worth) {
   for (;;) {
     int32_t n = 0, item;
     if (op < flow->input_op) {
-      see_items(flow, op, &n);
+      reach_items(flow, op, &n);
     } else {
       for (int32_t i = 0; i < flow->n_items; i++) {
         int room = !flow->free_item[i] && flow->through[i] < flow->problem->item[i].bytes;
-        if (flow->problem->item[i].producer < 0 && room) see(flow, i, end, -1, &n);
+        if (flow->problem->item[i].producer < 0 && room) reach_node(flow, i, end, -1, &n);
       }
     }
     item = find_path(flow, &n);
@@ -353,27 +353,27 @@ void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed) {
   if (flow->is_idle) return;
   memset(flow->seen, 0, (size_t)flow->n_nodes);
   for (int32_t i = 0; i < flow->n_items; i++) {
-    if (flow->needed[i]) see(flow, i, -1, -1, &n);
+    if (flow->needed[i]) reach_node(flow, i, -1, -1, &n);
   }
   for (int32_t q = 0; q < n; q++) {
     int32_t node = flow->queue[q], a = node - flow->n_items;
     if (a < 0) {
       const plim_item *item = &p->item[node];
       if (!flow->free_item[node] && flow->through[node] < item->bytes) {
-        see(flow, flow->n_items + producer_of(flow, node), -1, -1, &n);
+        reach_node(flow, flow->n_items + producer_of(flow, node), -1, -1, &n);
       }
       for (int32_t k = 0; k < item->readers.n; k++) {
         if (flow->along[flow->reader_arc[flow->reader_first[node] + k]] > 0) {
-          see(flow, flow->n_items + item->readers.at[k], -1, -1, &n);
+          reach_node(flow, flow->n_items + item->readers.at[k], -1, -1, &n);
         }
       }
       continue;
     }
     if (flow->open[a]) continue;
     recomputed[a] = 1;
-    for (int32_t k = 0; k < p->op[a].reads.n; k++) see(flow, p->op[a].reads.at[k], -1, -1, &n);
+    for (int32_t k = 0; k < p->op[a].reads.n; k++) reach_node(flow, p->op[a].reads.at[k], -1, -1, &n);
     for (int32_t k = 0; k < p->op[a].writes.n; k++) {
-      if (flow->through[p->op[a].writes.at[k]] > 0) see(flow, p->op[a].writes.at[k], -1, -1, &n);
+      if (flow->through[p->op[a].writes.at[k]] > 0) reach_node(flow, p->op[a].writes.at[k], -1, -1, &n);
     }
   }
 }

@@ -109,7 +109,7 @@ void plim_lp_clear(plim_lp *lp) {
 }
 
 /* Length of a line, against which its distance from a bound is measured. */
-static void measure(plim_lp *lp, int32_t r) {
+static void measure_line(plim_lp *lp, int32_t r) {
   const double *line = line_of(lp, r);
   double sum = 1;
   for (int32_t k = 0; k < lp->entries; k++) sum += line[k] * line[k];
@@ -151,11 +151,11 @@ void plim_lp_add(plim_lp *lp, const plim_cut_row *row) {
   lp->high[slack] = INFINITY;
   lp->constant[r] = constant;
   lp->value[slack] = value + constant;
-  measure(lp, r);
+  measure_line(lp, r);
 }
 
 /* A nonbasic variable goes to another value. */
-static void move(plim_lp *lp, int32_t entry, double to) {
+static void move_nonbasic(plim_lp *lp, int32_t entry, double to) {
   double change = to - lp->value[lp->nonbasic[entry]];
   if (change == 0) return;
   for (int32_t r = 0; r < lp->m; r++) lp->value[lp->basic[r]] += change * line_of(lp, r)[entry];
@@ -163,11 +163,11 @@ static void move(plim_lp *lp, int32_t entry, double to) {
 }
 
 /* Put a nonbasic variable where its reduced cost wants it. */
-static void settle(plim_lp *lp, int32_t entry) {
+static void settle_nonbasic(plim_lp *lp, int32_t entry) {
   int32_t variable = lp->nonbasic[entry];
   int up = lp->reduced[entry] < -bound_tuning.lp.zero ||
            (lp->reduced[entry] < bound_tuning.lp.zero && lp->value[variable] > lp->low[variable]);
-  move(lp, entry, up && isfinite(lp->high[variable]) ? lp->high[variable] : lp->low[variable]);
+  move_nonbasic(lp, entry, up && isfinite(lp->high[variable]) ? lp->high[variable] : lp->low[variable]);
 }
 
 void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high) {
@@ -177,12 +177,12 @@ void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high) {
   if (lp->where[column] == NOWHERE) {
     lp->value[column] = low;
   } else if (lp->where[column] < 0) {
-    settle(lp, -1 - lp->where[column]);
+    settle_nonbasic(lp, -1 - lp->where[column]);
   }
 }
 
 /* By how much a line is outside its bounds: negative below, positive above. */
-static double outside(const plim_lp *lp, int32_t r) {
+static double bound_violation(const plim_lp *lp, int32_t r) {
   int32_t variable = lp->basic[r];
   if (lp->value[variable] < lp->low[variable] - bound_tuning.lp.tight) return lp->value[variable] - lp->low[variable];
   if (lp->value[variable] > lp->high[variable] + bound_tuning.lp.tight) return lp->value[variable] - lp->high[variable];
@@ -230,7 +230,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   for (int32_t i = 0; i < k; i++) {
     int32_t j = lp->candidates[i].at, variable = lp->nonbasic[j];
     if (i == best) continue;
-    move(lp, j, lp->value[variable] > lp->low[variable] ? lp->low[variable] : lp->high[variable]);
+    move_nonbasic(lp, j, lp->value[variable] > lp->low[variable] ? lp->low[variable] : lp->high[variable]);
   }
   return lp->candidates[best].at;
 }
@@ -240,7 +240,7 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
   int32_t n = lp->entries, leaves = lp->basic[r], enters = lp->nonbasic[j];
   double *line = line_of(lp, r), at = line[j];
   double target = lp->value[leaves] < lp->low[leaves] ? lp->low[leaves] : lp->high[leaves];
-  move(lp, j, lp->value[enters] + (target - lp->value[leaves]) / at);
+  move_nonbasic(lp, j, lp->value[enters] + (target - lp->value[leaves]) / at);
   lp->value[leaves] = target;
   for (int32_t k = 0; k < n; k++) line[k] = -line[k] / at;
   line[j] = 1 / at;
@@ -252,9 +252,9 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
     other[j] = share * line[j];
     if (i == lp->m) continue;
     lp->constant[i] += share * lp->constant[r];
-    measure(lp, i);
+    measure_line(lp, i);
   }
-  measure(lp, r);
+  measure_line(lp, r);
   lp->basic[r] = enters;
   lp->nonbasic[j] = leaves;
   lp->where[enters] = r;
@@ -270,7 +270,7 @@ plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t work_limit) {
     int32_t worst = -1;
     double miss = 0, most_far = 0;
     for (int32_t r = 0; r < lp->m; r++) {
-      double out = outside(lp, r), far = out * out / lp->length[r];
+      double out = bound_violation(lp, r), far = out * out / lp->length[r];
       if (far > most_far) {
         miss = out;
         worst = r;

@@ -142,7 +142,7 @@ static int may_wait(const plim_cut_solver *solver, int64_t bound) {
 }
 
 /* Note by how much fixing the node's column has raised the bound. */
-static void learn(plim_cut_solver *solver, const plim_cut_node *done, int64_t before) {
+static void note_gain(plim_cut_solver *solver, const plim_cut_node *done, int64_t before) {
   if (done->parent < 0 || done->way < bound_tuning.node.fractional || done->bound >= solver->cutoff) return;
   plim_cut_gain *g = &solver->gains[2 * done->column + done->value];
   g->sum += (double)(done->bound - before) / done->way;
@@ -173,7 +173,7 @@ plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t at) {
     PLIM_TRY(bound_node(solver, at == 0 ? bound_tuning.node.rounds_root : bound_tuning.node.rounds,
                         &solver->tree.node[at].bound, &column));
     if (at == 0) plim_cut_solver_price_rows(solver);
-    learn(solver, &solver->tree.node[at], before);
+    note_gain(solver, &solver->tree.node[at], before);
     if (solver->impossible || column < 0 || solver->tree.node[at].bound >= solver->cutoff) return PLIM_OK;
     if (at == 0) {
       plim_lp_point(solver->lp, solver->x);

@@ -4,7 +4,7 @@
 
 #include "runtime/base/effort.h"
 
-static void set(const plim_cut_order *order, uint64_t *rows, int32_t row, int32_t bit) {
+static void set_bit(const plim_cut_order *order, uint64_t *rows, int32_t row, int32_t bit) {
   rows[(int64_t)row * order->words + bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
@@ -14,7 +14,7 @@ static void inherit(const plim_cut_order *order, uint64_t *rows, int32_t to, con
     int32_t u = from->at[i];
     uint64_t *a = &rows[to * order->words], *b = &rows[u * order->words];
     for (int64_t k = 0; k < order->words; k++) a[k] |= b[k];
-    set(order, rows, to, u);
+    set_bit(order, rows, to, u);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 
-static void release(plim_cut_rows *rows, plim_cut_row *row) {
+static void release_row(plim_cut_rows *rows, plim_cut_row *row) {
   plim_release(rows->ctx, row->column, row->n, sizeof *row->column);
   plim_release(rows->ctx, row->weight, row->n, sizeof *row->weight);
   plim_release(rows->ctx, row->bytes, row->n, sizeof *row->bytes);
@@ -36,7 +36,7 @@ plim_status plim_cut_rows_add(plim_cut_rows *rows, const plim_cut_row *row) {
   if (status == PLIM_OK) status = plim_allocate(rows->ctx, row->n, sizeof *copy.weight, &copy.weight);
   if (status == PLIM_OK) status = plim_allocate(rows->ctx, row->n, sizeof *copy.bytes, &copy.bytes);
   if (status != PLIM_OK) {
-    release(rows, &copy);
+    release_row(rows, &copy);
     return status;
   }
   memcpy(copy.column, row->column, (size_t)row->n * sizeof *copy.column);
@@ -52,14 +52,14 @@ void plim_cut_rows_sift(plim_cut_rows *rows, const uint8_t *keep) {
     if (keep[r]) {
       rows->row[n++] = rows->row[r];
     } else {
-      release(rows, &rows->row[r]);
+      release_row(rows, &rows->row[r]);
     }
   }
   rows->n = n;
 }
 
 void plim_cut_rows_free(plim_cut_rows *rows) {
-  for (int32_t r = 0; r < rows->n; r++) release(rows, &rows->row[r]);
+  for (int32_t r = 0; r < rows->n; r++) release_row(rows, &rows->row[r]);
   plim_release(rows->ctx, rows->row, rows->room, sizeof *rows->row);
   *rows = (plim_cut_rows){.ctx = rows->ctx};
 }

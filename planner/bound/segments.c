@@ -5,7 +5,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
-static int reads(const plim_planned_op *op, int32_t item) {
+static int is_read_by(const plim_planned_op *op, int32_t item) {
   for (int32_t i = 0; i < op->reads.n; i++) {
     if (op->reads.at[i] == item) return 1;
   }
@@ -16,7 +16,7 @@ static int reads(const plim_planned_op *op, int32_t item) {
 static int reads_all(const plim_problem *p, int32_t op, int32_t v) {
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     int32_t item = p->op[op].writes.at[k];
-    if ((p->item[item].readers.n > 0 || p->item[item].is_output) && !reads(&p->op[v], item)) return 0;
+    if ((p->item[item].readers.n > 0 || p->item[item].is_output) && !is_read_by(&p->op[v], item)) return 0;
   }
   return 1;
 }

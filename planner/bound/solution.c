@@ -90,7 +90,7 @@ static int repair_cuts(plim_cut_solver *solver, uint8_t *chosen) {
 }
 
 /* Does the column matter to the cut? It is one of op `op`, or of a choice where op is -1. */
-static int concerns(const plim_cut_model *model, const plim_cut *cut, int32_t column, int32_t op) {
+static int can_relieve(const plim_cut_model *model, const plim_cut *cut, int32_t column, int32_t op) {
   if (op < 0) return column >= cut->first_column && column < cut->end_column;
   if (!plim_cut_before(&model->order, op, cut->op)) return 0;
   plim_cut_span span = plim_cut_span_of(&model->segments, &model->order, op, cut->op);
@@ -104,7 +104,7 @@ static int fits_without(plim_cut_solver *solver, int32_t column) {
   solver->other_work += solver->n_cuts;
   for (int32_t k = 0; k < solver->n_cuts; k++) {
     const plim_cut *cut = &model->cut[solver->cut_order[k]];
-    if (!concerns(model, cut, column, op)) continue;
+    if (!can_relieve(model, cut, column, op)) continue;
     if (plim_cut_solver_over(solver)) return 0;
     if (plim_cut_flow_run(solver->flow, cut, solver->x, NULL, solver->budget_bytes) <= 0) continue;
     bring_forward(solver, k);

@@ -12,7 +12,7 @@ static int64_t units_of(const plim_rotor *rotor, int64_t bytes) {
   return (bytes + rotor->unit_bytes - 1) / rotor->unit_bytes;
 }
 
-static int64_t *row(const plim_rotor *rotor, int32_t i, int32_t j) {
+static int64_t *table_row(const plim_rotor *rotor, int32_t i, int32_t j) {
   int64_t at = (int64_t)j * (j + 1) / 2 + i;
   return rotor->value + at * (rotor->n_units + 1);
 }
@@ -42,19 +42,19 @@ static int64_t option_units(const plim_rotor *rotor, int32_t j, const plim_rotor
 
 static void fill_back(plim_rotor *rotor, int32_t i) {
   const plim_rotor_stage *stage = &rotor->chain->stage[i];
-  int64_t *value = row(rotor, i, i);
+  int64_t *value = table_row(rotor, i, i);
   for (int32_t m = 0; m <= rotor->n_units; m++) value[m] = never;
   for (int64_t m = units_of(rotor, stage->back_bytes); m <= rotor->n_units; m++) value[m] = stage->back_ns;
 }
 
 static void fill_leave(plim_rotor *rotor, int32_t i, int32_t j, int64_t least) {
-  int64_t *value = row(rotor, i, j), forward = 0;
+  int64_t *value = table_row(rotor, i, j), forward = 0;
   for (int32_t k = i + 1; k <= j; k++) {
-    const int64_t *rest = row(rotor, k, j), *before = row(rotor, i, k - 1);
+    const int64_t *after = table_row(rotor, k, j), *before = table_row(rotor, i, k - 1);
     int64_t held = state_units(rotor, i, k);
     forward += rotor->chain->stage[k - 1].forward_ns;
     for (int64_t m = held > least ? held : least; m <= rotor->n_units; m++) {
-      int64_t time = forward + rest[m - held] + before[m];
+      int64_t time = forward + after[m - held] + before[m];
       if (time < value[m]) value[m] = time;
     }
   }
@@ -62,18 +62,18 @@ static void fill_leave(plim_rotor *rotor, int32_t i, int32_t j, int64_t least) {
 
 static void fill_tape(plim_rotor *rotor, int32_t i, int32_t j, int64_t least) {
   const plim_rotor_stage *stage = &rotor->chain->stage[i];
-  const int64_t *rest = row(rotor, i + 1, j);
-  int64_t *value = row(rotor, i, j);
+  const int64_t *after = table_row(rotor, i + 1, j);
+  int64_t *value = table_row(rotor, i, j);
   for (int32_t o = 0; o < stage->n_options; o++) {
     int64_t held = units_of(rotor, stage->option[o].held_bytes), m = option_units(rotor, j, &stage->option[o]);
     for (m = m > least ? m : least; m <= rotor->n_units; m++) {
-      int64_t time = stage->option[o].time_ns + rest[m - held];
+      int64_t time = stage->option[o].time_ns + after[m - held];
       if (time < value[m]) value[m] = time;
     }
   }
 }
 
-static plim_status fill(plim_rotor *rotor) {
+static plim_status fill_table(plim_rotor *rotor) {
   int32_t n = rotor->chain->n;
   for (int32_t i = 0; i < n; i++) fill_back(rotor, i);
   for (int32_t length = 1; length < n; length++) {
@@ -82,7 +82,7 @@ static plim_status fill(plim_rotor *rotor) {
       if (plim_effort_over(rotor->ctx, (int64_t)(rotor->n_units + 1) * length)) {
         return plim_fail(rotor->ctx, PLIM_ECANCEL, "planning was cancelled");
       }
-      int64_t *value = row(rotor, i, j), least = least_units(rotor, i, j);
+      int64_t *value = table_row(rotor, i, j), least = least_units(rotor, i, j);
       for (int32_t m = 0; m <= rotor->n_units; m++) value[m] = never;
       fill_leave(rotor, i, j, least);
       fill_tape(rotor, i, j, least);
@@ -103,7 +103,7 @@ plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, in
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *rotor, &rotor));
   *rotor = (plim_rotor){.ctx = ctx, .chain = chain, .n_units = n_units, .unit_bytes = unit_bytes};
   PLIM_CHECK(plim_allocate(ctx, table_size(rotor), sizeof *rotor->value, &rotor->value));
-  PLIM_CHECK(fill(rotor));
+  PLIM_CHECK(fill_table(rotor));
   *out = rotor;
 done:
   if (status != PLIM_OK) plim_rotor_free(rotor);
@@ -117,7 +117,7 @@ void plim_rotor_free(plim_rotor *rotor) {
 }
 
 int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m) {
-  int64_t time = row(rotor, i, j)[m];
+  int64_t time = table_row(rotor, i, j)[m];
   return time < never ? time : PLIM_TIME_INFINITE;
 }
 
@@ -131,14 +131,14 @@ int32_t plim_rotor_inner_units(const plim_rotor *rotor, int32_t i, int32_t m, pl
 
 plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m) {
   const plim_rotor_stage *stage = &rotor->chain->stage[i];
-  int64_t time = row(rotor, i, j)[m], forward = 0;
+  int64_t time = table_row(rotor, i, j)[m], forward = 0;
   plim_rotor_choice choice = {PLIM_ROTOR_NEVER, 0};
   if (time >= never) return choice;
   if (i == j) return (plim_rotor_choice){PLIM_ROTOR_BACK, 0};
   for (int32_t o = 0; o < stage->n_options; o++) {
     choice = (plim_rotor_choice){PLIM_ROTOR_TAPE, o};
     if (option_units(rotor, j, &stage->option[o]) > m) continue;
-    if (stage->option[o].time_ns + row(rotor, i + 1, j)[plim_rotor_inner_units(rotor, i, m, choice)] == time) {
+    if (stage->option[o].time_ns + table_row(rotor, i + 1, j)[plim_rotor_inner_units(rotor, i, m, choice)] == time) {
       return choice;
     }
   }
@@ -146,7 +146,7 @@ plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t 
     choice = (plim_rotor_choice){k, 0};
     forward += rotor->chain->stage[k - 1].forward_ns;
     int32_t inner = plim_rotor_inner_units(rotor, i, m, choice);
-    if (inner >= 0 && forward + row(rotor, k, j)[inner] + row(rotor, i, k - 1)[m] == time) return choice;
+    if (inner >= 0 && forward + table_row(rotor, k, j)[inner] + table_row(rotor, i, k - 1)[m] == time) return choice;
   }
   return (plim_rotor_choice){PLIM_ROTOR_NEVER, 0};
 }

@@ -23,7 +23,7 @@ typedef struct stage_meter {
 } stage_meter;
 
 /* Does the item count in this stage's figures? What it makes, and what the tail or later stages hand to its tail. */
-static int counts(const stage_meter *meter, int32_t item) {
+static int is_counted(const stage_meter *meter, int32_t item) {
   int32_t made = meter->stages->made[item];
   if (made < 0) return meter->problem->item[item].producer >= 0;
   return made == meter->stage || (made > meter->stage && meter->stages->read[item] == made);
@@ -38,7 +38,7 @@ static int is_handed_on(const stage_meter *meter, int32_t item, int32_t i) {
 }
 
 static int64_t set_alive(stage_meter *meter, int32_t item, int alive) {
-  if (meter->alive[item] == alive || !counts(meter, item)) return 0;
+  if (meter->alive[item] == alive || !is_counted(meter, item)) return 0;
   meter->alive[item] = (uint8_t)alive;
   return alive ? meter->problem->item[item].bytes : -meter->problem->item[item].bytes;
 }
@@ -123,7 +123,7 @@ static plim_status measure_option(stage_meter *meter, int32_t option, plim_rotor
   return PLIM_OK;
 }
 
-static plim_status measure(stage_meter *meter) {
+static plim_status measure_stage(stage_meter *meter) {
   plim_rotor_stage *stage = &meter->costs->stage[meter->stage];
   int64_t held;
   for (int32_t item = 0; item < meter->problem->n_items; item++) {
@@ -219,7 +219,7 @@ static plim_status measure_all(plim_stage_costs *costs) {
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
   for (meter.stage = 0; meter.stage < stages->n; meter.stage++) {
     set_options(costs, meter.stage, list);
-    PLIM_CHECK(measure(&meter));
+    PLIM_CHECK(measure_stage(&meter));
   }
 done:
   plim_demand_free(&meter.demand);

@@ -39,7 +39,7 @@ static int64_t least_workspace(const plim_planned_op *op) {
   return least;
 }
 
-int64_t plim_bound_beside(const plim_problem *p, int32_t op) {
+int64_t plim_bound_without_workspace(const plim_problem *p, int32_t op) {
   const plim_planned_op *planned = &p->op[op];
   int64_t bytes = p->persistent_bytes - plim_bound_overwritten(p, op, NULL, NULL);
   for (int32_t i = 0; i < planned->reads.n; i++) bytes += p->item[planned->reads.at[i]].bytes;
@@ -74,7 +74,7 @@ plim_status plim_bound_outputs(plim_problem *p) {
   for (int32_t v = 0; v < p->n_ops; v++) {
     int64_t left = bytes_kept(p, &p->op[v].writes);
     if (left == 0) continue;
-    int64_t needed = plim_bound_beside(p, v) + least_workspace(&p->op[v]) - bytes_kept(p, &p->op[v].reads);
+    int64_t needed = plim_bound_without_workspace(p, v) + least_workspace(&p->op[v]) - bytes_kept(p, &p->op[v].reads);
     run[n++] = (last_run){needed, left, v};
   }
   if (n > 0) qsort(run, (size_t)n, sizeof *run, most_passing_first);
@@ -91,7 +91,7 @@ plim_status plim_bound_outputs(plim_problem *p) {
 int64_t plim_bound_bytes(const plim_problem *p, int32_t *op) {
   int64_t most = -1;
   for (int32_t v = 0; v < p->n_ops; v++) {
-    int64_t bytes = plim_bound_beside(p, v) + least_workspace(&p->op[v]);
+    int64_t bytes = plim_bound_without_workspace(p, v) + least_workspace(&p->op[v]);
     if (bytes <= most) continue;
     most = bytes;
     *op = v;

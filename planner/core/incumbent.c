@@ -2,13 +2,13 @@
  *
  * The way of a schedule:
  *   plim_incumbent_submit
- *     evaluate           timeline; other variants, where these bring the peak within the budget
+ *     evaluate_reselecting  timeline; other variants, where these bring the peak within the budget
  *     submit_evaluated
- *       weigh            packing: what the budget bounds
- *       remember         into the plan front
- *       keep_conflict    for a refusal
- *       keep             as the best, where it is better
- *     submit_faster      the same with faster variants, where some fit
+ *       measure_bytes       packing: what the budget bounds
+ *       add_to_front        a point of the plan front
+ *       keep_conflict       for a refusal
+ *       make_best           where it is better than the best
+ *     submit_faster         the same with faster variants, where some fit
  *
  * Invariant: with has_best and without is_adopted, best_placement holds valid offsets of `best` within the budget. */
 #include "planner/core/incumbent.h"
@@ -157,7 +157,7 @@ static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, 
 
 /* Evaluate. Where other variants bring the peak within the budget (min_memory: to the least peak), *schedule becomes
  * `reselected`, which has them. */
-static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule) {
+static plim_status evaluate_reselecting(plim_incumbent *inc, const plim_schedule **schedule) {
   int32_t changed;
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, *schedule));
   if (!inc->own->selection.is_useful) return PLIM_OK;
@@ -172,7 +172,8 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
 /* *bytes: what the budget bounds. It is the peak where that is above the budget or nothing is packed, else the packed
  * size. A first packing aims at the budget. Where it misses, a second one aims at the smallest size: that works in
  * another way, and may succeed. */
-static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds, int64_t *bytes) {
+static plim_status measure_bytes(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
+                                 int64_t *bytes) {
   *bytes = inc->own->timeline->peak_bytes;
   if (inc->task.options->unpacked || *bytes > inc->task.budget_bytes) return PLIM_OK;
   int64_t target = inc->task.budget_bytes < PLIM_BYTES_UNLIMITED ? inc->task.budget_bytes : inc->task.enough_bytes;
@@ -194,7 +195,7 @@ static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int
 }
 
 /* Do these figures fit, and beat the best? */
-static int better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
+static int is_better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
   if (bytes > inc->task.budget_bytes) return 0;
   int64_t first = inc->task.min_memory ? bytes : time_ns, second = inc->task.min_memory ? time_ns : bytes;
   int64_t best_first = inc->task.min_memory ? inc->best_bytes : inc->best_ns,
@@ -203,8 +204,8 @@ static int better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) {
 }
 
 /* Make a schedule and its placement the best. *placement becomes the old one, whose memory is used again. */
-static plim_status keep(plim_incumbent *inc, const plim_schedule *schedule, plim_placement *placement, int64_t time_ns,
-                        int64_t bytes) {
+static plim_status make_best(plim_incumbent *inc, const plim_schedule *schedule, plim_placement *placement,
+                             int64_t time_ns, int64_t bytes) {
   PLIM_TRY(plim_schedule_copy(&inc->best, schedule));
   plim_placement old = inc->own->best_placement;
   inc->own->best_placement = *placement;
@@ -228,10 +229,10 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
                             .offset = placement->offset};
 }
 
-/* Add the schedule that was weighed last to the plan front, where it has addresses or needs none. */
-static plim_status remember(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  int weighed = inc->task.options->unpacked || inc->own->timeline->peak_bytes <= inc->task.budget_bytes;
-  if (!inc->shared.front || !weighed) return PLIM_OK;
+/* Add the schedule that was measured last to the plan front, where it has addresses or needs none. */
+static plim_status add_to_front(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
+  int is_measured = inc->task.options->unpacked || inc->own->timeline->peak_bytes <= inc->task.budget_bytes;
+  if (!inc->shared.front || !is_measured) return PLIM_OK;
   plim_front_point point = point_of(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, bytes);
   return plim_front_insert(inc->shared.front, &point, NULL);
 }
@@ -245,15 +246,15 @@ static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *sched
   return PLIM_OK;
 }
 
-/* Weigh the schedule that was evaluated last, and keep it where it is better than the best. */
+/* Measure the bytes of the schedule that was evaluated last, and keep it where it is better than the best. */
 static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
                                     int64_t *bytes) {
-  PLIM_TRY(weigh(inc, schedule, packing_rounds, bytes));
+  PLIM_TRY(measure_bytes(inc, schedule, packing_rounds, bytes));
   if (*bytes < inc->least_bytes) inc->least_bytes = *bytes;
-  PLIM_TRY(remember(inc, schedule, *bytes));
+  PLIM_TRY(add_to_front(inc, schedule, *bytes));
   if (inc->own->timeline->peak_bytes <= inc->task.budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
-  if (!better(inc, inc->own->timeline->time_ns, *bytes)) return PLIM_OK;
-  return keep(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, *bytes);
+  if (!is_better(inc, inc->own->timeline->time_ns, *bytes)) return PLIM_OK;
+  return make_best(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, *bytes);
 }
 
 /* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
@@ -272,7 +273,7 @@ static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *sched
 
 plim_status plim_incumbent_submit(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
                                   plim_submit_result *out) {
-  PLIM_TRY(evaluate(inc, &schedule));
+  PLIM_TRY(evaluate_reselecting(inc, &schedule));
   plim_submit_result result = {
       .schedule = schedule, .time_ns = inc->own->timeline->time_ns, .peak_bytes = inc->own->timeline->peak_bytes};
   PLIM_TRY(submit_evaluated(inc, schedule, packing_rounds, &result.bytes));
@@ -305,8 +306,8 @@ plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
     plim_front_point point = point_of(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes);
     PLIM_TRY(plim_front_insert(inc->shared.front, &point, NULL));
   }
-  if (!from->has_best || !better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
-  PLIM_TRY(keep(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes));
+  if (!from->has_best || !is_better(inc, from->best_ns, from->best_bytes)) return PLIM_OK;
+  PLIM_TRY(make_best(inc, &from->best, &from->own->best_placement, from->best_ns, from->best_bytes));
   from->own->is_adopted = 1; /* its placement is now an older one */
   inc->own->best_placement.ctx =
       inc->problem->ctx; /* the two contexts may be forks of one, and share its memory hook */
@@ -317,7 +318,7 @@ plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
 plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *leader) {
   inc->bound_ns = leader->bound_ns;
   inc->own->is_adopted = 1; /* the leader has merged this best before */
-  if (!leader->has_best || !better(inc, leader->best_ns, leader->best_bytes)) return PLIM_OK;
+  if (!leader->has_best || !is_better(inc, leader->best_ns, leader->best_bytes)) return PLIM_OK;
   PLIM_TRY(plim_schedule_copy(&inc->best, &leader->best));
   inc->best_ns = leader->best_ns;
   inc->best_bytes = leader->best_bytes;
@@ -352,8 +353,8 @@ plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_po
     bytes = inc->own->placement.packed_bytes;
   }
   *taken = *taken && bytes == point->bytes;
-  if (status == PLIM_OK && *taken && better(inc, point->time_ns, bytes)) {
-    status = keep(inc, &schedule, &inc->own->placement, point->time_ns, bytes);
+  if (status == PLIM_OK && *taken && is_better(inc, point->time_ns, bytes)) {
+    status = make_best(inc, &schedule, &inc->own->placement, point->time_ns, bytes);
   }
   plim_schedule_free(&schedule);
   return status;

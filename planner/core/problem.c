@@ -225,7 +225,7 @@ static plim_status list_overwrites(problem_builder *builder) {
   return PLIM_OK;
 }
 
-static plim_status build(problem_builder *builder, const plim_plan_options *options) {
+static plim_status build_problem(problem_builder *builder, const plim_plan_options *options) {
   plim_problem *p = builder->problem;
   PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *p->own_op, &p->own_op));
   p->op = p->own_op;
@@ -260,7 +260,7 @@ plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const 
   p->has_fixed_order = plan_class != PLIM_CLASS_FREE;
   p->align = options->unpacked ? 1 : PLIM_ALIGN;
   problem_builder builder = {.problem = p};
-  plim_status status = build(&builder, options);
+  plim_status status = build_problem(&builder, options);
   plim_release(ctx, builder.edges, builder.room, sizeof *builder.edges);
   plim_release(ctx, builder.item_of, graph->n_storages, sizeof *builder.item_of);
   if (status != PLIM_OK) {

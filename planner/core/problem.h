@@ -137,7 +137,7 @@ typedef int plim_item_test(const void *user, int32_t item, int32_t op);
 int64_t plim_bound_overwritten(const plim_problem *problem, int32_t v, plim_item_test *is_kept, const void *user);
 
 /* The bytes that one given op needs, without its workspace. */
-int64_t plim_bound_beside(const plim_problem *problem, int32_t op);
+int64_t plim_bound_without_workspace(const plim_problem *problem, int32_t op);
 
 /* By how many percent a time is above keep-all's; 0 where that takes none. */
 static inline double plim_problem_percent(const plim_problem *problem, int64_t time_ns) {

@@ -1,5 +1,5 @@
 /* Evaluates a schedule from nothing, in three passes over its runs:
- *   walk             checks the rules, begins the lifetimes, and moves the end of each to each of its readers
+ *   walk_runs        checks the rules, begins the lifetimes, and moves the end of each to each of its readers
  *   find_successors  lets outputs be written over inputs that end at the same run
  *   add_up           adds up live bytes at each position
  * Cost: O(runs x operands).
@@ -92,7 +92,7 @@ static void begin_inputs(plim_timeline *timeline) {
   }
 }
 
-static plim_status walk(plim_timeline *timeline, const plim_schedule *schedule) {
+static plim_status walk_runs(plim_timeline *timeline, const plim_schedule *schedule) {
   const plim_problem *p = timeline->problem;
   memset(timeline->ran, 0, (size_t)p->n_ops * sizeof *timeline->ran);
   begin_inputs(timeline);
@@ -171,7 +171,7 @@ static void add_up(plim_timeline *timeline, const plim_schedule *schedule) {
 plim_status plim_timeline_evaluate(plim_timeline *timeline, const plim_schedule *schedule) {
   PLIM_TRY(reserve(timeline, schedule));
   timeline->n_runs = schedule->n;
-  PLIM_TRY(walk(timeline, schedule));
+  PLIM_TRY(walk_runs(timeline, schedule));
   find_successors(timeline, schedule);
   add_up(timeline, schedule);
   return PLIM_OK;

@@ -54,7 +54,7 @@ void plim_variant_selection_free(plim_variant_selection *selection) {
 }
 
 /* Live bytes at a position without the run's workspace. */
-static int64_t beside(const plim_timeline *timeline, const plim_schedule *schedule, int32_t j) {
+static int64_t bytes_without_workspace(const plim_timeline *timeline, const plim_schedule *schedule, int32_t j) {
   return timeline->level[j] - timeline->problem->op[schedule->op[j]].choice[schedule->choice[j]].workspace_bytes;
 }
 
@@ -66,15 +66,16 @@ int64_t plim_variant_selection_least(const plim_timeline *timeline, const plim_s
     for (int32_t k = 0; k < op->n_choices; k++) {
       if (op->choice[k].workspace_bytes < workspace) workspace = op->choice[k].workspace_bytes;
     }
-    if (beside(timeline, schedule, j) + workspace > least) least = beside(timeline, schedule, j) + workspace;
+    const int64_t bytes = bytes_without_workspace(timeline, schedule, j) + workspace;
+    if (bytes > least) least = bytes;
   }
   return least;
 }
 
 /* Bytes that the workspace of run j may have within the limit. */
 static int64_t room_at(const plim_timeline *timeline, const plim_schedule *schedule, int32_t j, int64_t limit) {
-  int64_t bytes = beside(timeline, schedule, j);
-  return limit - (bytes <= limit ? bytes : plim_bound_beside(timeline->problem, schedule->op[j]));
+  int64_t bytes = bytes_without_workspace(timeline, schedule, j);
+  return limit - (bytes <= limit ? bytes : plim_bound_without_workspace(timeline->problem, schedule->op[j]));
 }
 
 /* The fastest choice of the numerics key whose workspace is within `room`; where none is, the one with the least

@@ -82,8 +82,8 @@ int32_t plim_lazy_clauses_change_of(const plim_lazy_clauses *clauses, plim_lazy_
   return at >= 0 && clauses->trail[at].level == 0 ? -1 : at;
 }
 
-static plim_status move(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause, int32_t begin,
-                        int32_t end) {
+static plim_status move_bound(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause, int32_t begin,
+                              int32_t end) {
   PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->trail, &clauses->room_trail, (int64_t)clauses->n_trail + 1,
                               sizeof *clauses->trail));
   clauses->trail[clauses->n_trail] = (plim_lazy_clauses_change){.side = b.side,
@@ -107,7 +107,7 @@ plim_status plim_lazy_clauses_open(plim_lazy_clauses *clauses) {
 
 plim_status plim_lazy_clauses_decide(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b) {
   assert(!plim_lazy_clauses_holds(clauses, b) && !plim_lazy_clauses_denied(clauses, b));
-  return move(clauses, b, -1, 0, 0);
+  return move_bound(clauses, b, -1, 0, 0);
 }
 
 void plim_lazy_clauses_back(plim_lazy_clauses *clauses, int32_t levels) {
@@ -135,14 +135,14 @@ plim_status plim_lazy_clauses_fail(plim_lazy_clauses *clauses, int32_t begin) {
 
 plim_status plim_lazy_clauses_imply(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t begin) {
   if (plim_lazy_clauses_holds(clauses, b)) return PLIM_OK;
-  if (!plim_lazy_clauses_denied(clauses, b)) return move(clauses, b, -1, begin, clauses->reasons.n);
+  if (!plim_lazy_clauses_denied(clauses, b)) return move_bound(clauses, b, -1, begin, clauses->reasons.n);
   PLIM_TRY(plim_lazy_clauses_fail(clauses, begin));
   return add_to(clauses->ctx, &clauses->conflict, plim_lazy_clauses_not(b));
 }
 
 /* ---- clauses ---- */
 
-static plim_status watch(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause) {
+static plim_status watch_bound(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause) {
   plim_lazy_clauses_bound denial = plim_lazy_clauses_not(b);
   plim_lazy_clauses_watches *watches = &clauses->watch[denial.side];
   PLIM_TRY(
@@ -152,7 +152,7 @@ static plim_status watch(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, 
 }
 
 /* A clause whose watched bound is denied: *kept 0 when another one is watched now. */
-static plim_status visit(plim_lazy_clauses *clauses, int32_t side, plim_lazy_clauses_watch w, int32_t *kept) {
+static plim_status visit_clause(plim_lazy_clauses *clauses, int32_t side, plim_lazy_clauses_watch w, int32_t *kept) {
   const plim_lazy_clauses_clause *c = &clauses->clause[w.clause];
   plim_lazy_clauses_bound *b = clauses->literals.at + c->begin;
   *kept = 1;
@@ -168,9 +168,9 @@ static plim_status visit(plim_lazy_clauses *clauses, int32_t side, plim_lazy_cla
     b[i] = b[1];
     b[1] = other;
     *kept = 0;
-    return watch(clauses, other, w.clause);
+    return watch_bound(clauses, other, w.clause);
   }
-  if (!plim_lazy_clauses_denied(clauses, b[0])) return move(clauses, b[0], w.clause, 0, 0);
+  if (!plim_lazy_clauses_denied(clauses, b[0])) return move_bound(clauses, b[0], w.clause, 0, 0);
   clauses->has_failed = 1;
   clauses->conflict.n = 0;
   for (int32_t i = 0; i < c->n; i++) PLIM_TRY(add_to(clauses->ctx, &clauses->conflict, plim_lazy_clauses_not(b[i])));
@@ -184,7 +184,7 @@ static plim_status show_change(plim_lazy_clauses *clauses, int32_t side, int32_t
   for (; i < list->n && status == PLIM_OK && !clauses->has_failed; i++) {
     plim_lazy_clauses_watch w = list->at[i];
     int32_t kept = 1;
-    if (w.at > before && w.at <= clauses->least[side]) status = visit(clauses, side, w, &kept);
+    if (w.at > before && w.at <= clauses->least[side]) status = visit_clause(clauses, side, w, &kept);
     if (kept) list->at[to++] = w;
   }
   for (; i < list->n; i++) list->at[to++] = list->at[i];
@@ -202,7 +202,7 @@ plim_status plim_lazy_clauses_propagate(plim_lazy_clauses *clauses) {
 
 /* ---- learning ---- */
 
-static void need(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t *here) {
+static void mark_needed(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t *here) {
   int32_t at = plim_lazy_clauses_change_of(clauses, b), side = b.side;
   if (at < 0 || (clauses->need_at[side] >= 0 && clauses->need_least[side] >= b.least)) return;
   if (clauses->need_at[side] < 0) {
@@ -218,13 +218,13 @@ static void need(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t 
 
 static void need_reasons(plim_lazy_clauses *clauses, const plim_lazy_clauses_change *c, int32_t *here) {
   if (c->clause < 0) {
-    for (int32_t i = c->begin; i < c->end; i++) need(clauses, clauses->reasons.at[i], here);
+    for (int32_t i = c->begin; i < c->end; i++) mark_needed(clauses, clauses->reasons.at[i], here);
     return;
   }
   plim_lazy_clauses_clause *clause = &clauses->clause[c->clause];
   clause->activity += clauses->clause_bump;
   for (int32_t i = 1; i < clause->n; i++) {
-    need(clauses, plim_lazy_clauses_not(clauses->literals.at[clause->begin + i]), here);
+    mark_needed(clauses, plim_lazy_clauses_not(clauses->literals.at[clause->begin + i]), here);
   }
 }
 
@@ -236,7 +236,7 @@ static int is_needed(const plim_lazy_clauses *clauses, plim_lazy_clauses_bound b
 }
 
 /* Do other bounds of the clause imply this one? */
-static int follows(const plim_lazy_clauses *clauses, int32_t at) {
+static int is_implied(const plim_lazy_clauses *clauses, int32_t at) {
   const plim_lazy_clauses_change *c = &clauses->trail[at];
   if (c->clause >= 0) {
     const plim_lazy_clauses_clause *clause = &clauses->clause[c->clause];
@@ -252,7 +252,7 @@ static int follows(const plim_lazy_clauses *clauses, int32_t at) {
 }
 
 /* The clause: not all of what is needed, the bound of the latest level first, then the one of the level before. */
-static plim_status collect(plim_lazy_clauses *clauses, int32_t uip) {
+static plim_status collect_learned(plim_lazy_clauses *clauses, int32_t uip) {
   plim_lazy_clauses_pool *out = &clauses->learned;
   int32_t side = clauses->trail[uip].side, second = 1;
   out->n = 0;
@@ -260,7 +260,7 @@ static plim_status collect(plim_lazy_clauses *clauses, int32_t uip) {
       add_to(clauses->ctx, out, plim_lazy_clauses_not((plim_lazy_clauses_bound){side, clauses->need_least[side]})));
   for (int32_t i = 0; i < clauses->n_touched; i++) {
     int32_t s = clauses->touched[i], at = clauses->need_at[s];
-    if (at < 0 || at == uip || follows(clauses, at)) continue;
+    if (at < 0 || at == uip || is_implied(clauses, at)) continue;
     PLIM_TRY(add_to(clauses->ctx, out, plim_lazy_clauses_not((plim_lazy_clauses_bound){s, clauses->need_least[s]})));
     int32_t best = out->n > 2 ? clauses->need_at[out->at[second].side ^ 1] : -1;
     if (best < 0 || clauses->trail[at].level > clauses->trail[best].level) second = out->n - 1;
@@ -290,8 +290,8 @@ static plim_status add_clause(plim_lazy_clauses *clauses, int32_t levels) {
                               sizeof *clauses->clause));
   plim_lazy_clauses_clause c = {clauses->literals.n, clauses->learned.n, levels, clauses->clause_bump};
   for (int32_t i = 0; i < c.n; i++) PLIM_TRY(add_to(clauses->ctx, &clauses->literals, clauses->learned.at[i]));
-  PLIM_TRY(watch(clauses, clauses->learned.at[0], clauses->n_clauses));
-  PLIM_TRY(watch(clauses, clauses->learned.at[1], clauses->n_clauses));
+  PLIM_TRY(watch_bound(clauses, clauses->learned.at[0], clauses->n_clauses));
+  PLIM_TRY(watch_bound(clauses, clauses->learned.at[1], clauses->n_clauses));
   clauses->clause[clauses->n_clauses++] = c;
   return PLIM_OK;
 }
@@ -301,7 +301,7 @@ static void forget_needs(plim_lazy_clauses *clauses) {
   clauses->n_touched = 0;
 }
 
-static void age(plim_lazy_clauses *clauses) {
+static void age_activities(plim_lazy_clauses *clauses) {
   clauses->bump *= exact_tuning.search.activity_growth;
   clauses->clause_bump *= (float)exact_tuning.search.clause_growth;
   if (clauses->bump > 1e100) {
@@ -315,7 +315,7 @@ static void age(plim_lazy_clauses *clauses) {
 }
 
 /* Resolve from the end of the trail until one change of the latest level is left. */
-static int32_t resolve(plim_lazy_clauses *clauses, int32_t here) {
+static int32_t resolve_conflict(plim_lazy_clauses *clauses, int32_t here) {
   int32_t at = clauses->n_trail - 1;
   for (;; at--) {
     const plim_lazy_clauses_change *c = &clauses->trail[at];
@@ -336,9 +336,9 @@ plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int32_t *refuted
   *refuted = level == 0;
   if (*refuted) return PLIM_OK;
   plim_lazy_clauses_back(clauses, level);
-  for (int32_t i = 0; i < clauses->conflict.n; i++) need(clauses, clauses->conflict.at[i], &here);
-  int32_t uip = resolve(clauses, here);
-  plim_status status = collect(clauses, uip);
+  for (int32_t i = 0; i < clauses->conflict.n; i++) mark_needed(clauses, clauses->conflict.at[i], &here);
+  int32_t uip = resolve_conflict(clauses, here);
+  plim_status status = collect_learned(clauses, uip);
   int32_t levels = status == PLIM_OK ? count_levels(clauses) : 0, clause = -1, to = 0;
   if (clauses->learned.n > 1 && status == PLIM_OK) {
     to = clauses->trail[clauses->need_at[clauses->learned.at[1].side ^ 1]].level;
@@ -350,8 +350,8 @@ plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int32_t *refuted
     clause = clauses->n_clauses;
     PLIM_TRY(add_clause(clauses, levels));
   }
-  age(clauses);
-  return move(clauses, clauses->learned.at[0], clause, 0, 0);
+  age_activities(clauses);
+  return move_bound(clauses, clauses->learned.at[0], clause, 0, 0);
 }
 
 /* ---- forgetting ---- */
@@ -386,8 +386,8 @@ static plim_status keep_clause(plim_lazy_clauses *clauses, const plim_lazy_claus
   }
   c.n = to->n - c.begin;
   assert(c.n >= 2 && to->at);
-  PLIM_TRY(watch(clauses, to->at[c.begin], clauses->n_clauses));
-  PLIM_TRY(watch(clauses, to->at[c.begin + 1], clauses->n_clauses));
+  PLIM_TRY(watch_bound(clauses, to->at[c.begin], clauses->n_clauses));
+  PLIM_TRY(watch_bound(clauses, to->at[c.begin + 1], clauses->n_clauses));
   clauses->clause[clauses->n_clauses++] = c;
   return PLIM_OK;
 }

@@ -121,8 +121,8 @@ static int32_t list_reliefs(plim_moccasin_cost *cost, const plim_moccasin_model 
 
 /* The fractional optimum of a row. What it charges is subtracted from the times of the uses. *lacks: bytes that no
  * relief frees. */
-static double charge(plim_moccasin_cost *cost, const plim_moccasin_model *model, plim_moccasin_row *row,
-                     int64_t *lacks) {
+static double charge_row(plim_moccasin_cost *cost, const plim_moccasin_model *model, plim_moccasin_row *row,
+                         int64_t *lacks) {
   int64_t open = row->excess;
   int32_t n = list_reliefs(cost, model, row, &open);
   double total = 0, spared = 0;
@@ -244,7 +244,7 @@ static plim_status charge_rows(plim_moccasin_cost *cost, plim_moccasin_model *mo
   for (int32_t i = 0; i < model->n_uses; i++) cost->left[i] = (double)model->dag->node[model->use[i].node].time_ns;
   for (int32_t r = 0; r < cost->n_rows; r++) {
     int64_t lacks;
-    total += charge(cost, model, &cost->row[r], &lacks);
+    total += charge_row(cost, model, &cost->row[r], &lacks);
     if (lacks > 0) return fail_row(cost, model, &cost->row[r], lacks);
     if (total * (1 - 1e-9) <= most) continue; /* rounding never raises it */
     int32_t begin = model->clauses.reasons.n;

@@ -34,7 +34,7 @@ static double excess(const plim_stage_schedule *stages, int64_t limit) {
   return area;
 }
 
-static int reads(const plim_dag *dag, int32_t node, int32_t operand) {
+static int has_operand(const plim_dag *dag, int32_t node, int32_t operand) {
   const plim_ids *preds = &dag->node[node].preds;
   for (int32_t p = 0; p < preds->n; p++) {
     if (preds->at[p] == operand) return 1;
@@ -47,9 +47,9 @@ static int reads(const plim_dag *dag, int32_t node, int32_t operand) {
 static int find_drop(const plim_stage_schedule *stages, int32_t j, int32_t at, drop *out) {
   const plim_dag *dag = stages->dag;
   int32_t node = stages->node[j], before = j, next = -1;
-  if (j >= at || stages->last[j] <= at || reads(dag, stages->node[at], node)) return 0;
+  if (j >= at || stages->last[j] <= at || has_operand(dag, stages->node[at], node)) return 0;
   for (int32_t k = j + 1; k <= stages->last[j] && k < stages->n_positions && next < 0; k++) {
-    if (!reads(dag, stages->node[k], node)) continue;
+    if (!has_operand(dag, stages->node[k], node)) continue;
     if (k < at) before = k;
     if (k > at) next = k;
   }

@@ -22,14 +22,14 @@ static size_t cell(const plim_stage_model *model, int32_t t, int32_t i) {
   return plim_stage_cell(model->n, t, i);
 }
 
-static double units(const plim_dag *dag, int64_t bytes) {
+static double in_units(const plim_dag *dag, int64_t bytes) {
   int64_t n = bytes / dag->bytes_unit;
   return (double)n;
 }
 
 /* Bytes as a share of the budget. */
 static double share_of(const plim_stage_model *model, int64_t bytes) {
-  return units(model->dag, bytes) / model->budget;
+  return in_units(model->dag, bytes) / model->budget;
 }
 
 /* The last stage in which a copy is of use: where its last reader may run for something of use; the last one of all for
@@ -161,13 +161,13 @@ static void add_bytes(plim_stage_model *model, int32_t t) {
 static void add_knapsack(plim_stage_model *model, int32_t t) {
   const plim_dag *dag = model->dag;
   const plim_ids *preds = &dag->node[t].preds;
-  double room = model->budget - units(dag, plim_dag_working_set(dag, t) - dag->base_bytes);
+  double room = model->budget - in_units(dag, plim_dag_working_set(dag, t) - dag->base_bytes);
   int32_t p = 0;
   if (t + 1 >= model->n) return;
   for (int32_t i = 0; i < t; i++) {
     while (p < preds->n && preds->at[p] < i) p++;
     if (p < preds->n && preds->at[p] == i) continue;
-    plim_model_term(&model->linear, model->keep[cell(model, t + 1, i)], units(dag, dag->node[i].bytes));
+    plim_model_term(&model->linear, model->keep[cell(model, t + 1, i)], in_units(dag, dag->node[i].bytes));
   }
   plim_model_row(&model->linear, -INFINITY, room);
 }
@@ -205,7 +205,7 @@ plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget, int64_t m
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *model, &model));
   *model = (plim_stage_model){.dag = dag, .n = dag->n, .linear = {.ctx = ctx}, .max_repeat_ns = max_repeat_ns};
-  model->budget = fmax(1, units(dag, budget - dag->base_bytes));
+  model->budget = fmax(1, in_units(dag, budget - dag->base_bytes));
   PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model->last_use, &model->last_use));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *model->run, &model->run));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *model->keep, &model->keep));
@@ -258,15 +258,15 @@ static void point_bytes(const plim_stage_model *model, int32_t t, double *point)
   double used = 0;
   for (int32_t i = 0; i < t; i++) {
     int32_t keep = model->keep[cell(model, t, i)];
-    if (keep >= 0 && point[keep] > 0) used += units(dag, dag->node[i].bytes);
+    if (keep >= 0 && point[keep] > 0) used += in_units(dag, dag->node[i].bytes);
   }
   for (int32_t k = 0; k <= t; k++) {
     if (!may_run(model, t, k)) continue;
-    used += point[model->run[cell(model, t, k)]] * units(dag, dag->node[k].bytes);
+    used += point[model->run[cell(model, t, k)]] * in_units(dag, dag->node[k].bytes);
     point[model->used[cell(model, t, k)]] = used / model->budget;
     for (int32_t p = 0; p < dag->node[k].preds.n; p++) {
       int32_t i = dag->node[k].preds.at[p];
-      used -= point[release_after(model, t, i, k)] * units(dag, dag->node[i].bytes);
+      used -= point[release_after(model, t, i, k)] * in_units(dag, dag->node[i].bytes);
     }
   }
 }

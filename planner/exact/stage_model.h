@@ -59,9 +59,9 @@ PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages)
 /* Stage schedules brought within a budget, and then as short as small changes make them. */
 
 /* Drop copies across the highest position, the one with the least time for what it saves first, until the peak is
- * within `limit`, then keep copies that fit instead of recomputing them; stop at the deadline (PLIM_TIME_UNLIMITED: none).
- * *fits: whether it came within the limit. Deterministic without a deadline. PLIM_ECANCEL leaves a valid schedule after; a
- * cancel of one that fits ends the changes alone. */
+ * within `limit`, then keep copies that fit instead of recomputing them; stop at the deadline (PLIM_TIME_UNLIMITED:
+ * none). *fits: whether it came within the limit. Deterministic without a deadline. PLIM_ECANCEL leaves a valid
+ * schedule; a cancel of one that fits ends the changes alone. */
 PLIM_MUST_USE plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns,
                                                      int32_t *fits);
 

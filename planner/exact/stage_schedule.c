@@ -61,7 +61,7 @@ static plim_status reserve_positions(plim_stage_schedule *stages, int64_t n) {
 }
 
 /* Make node i available in stage t: by a run there, or kept since its last run where none is allowed any more. */
-static void provide(plim_stage_schedule *stages, int32_t t, int32_t i) {
+static void provide_node(plim_stage_schedule *stages, int32_t t, int32_t i) {
   if (t <= stages->dag->node[i].last_stage) {
     stages->run[plim_stage_cell(stages->n, t, i)] = 1;
     return;
@@ -76,7 +76,7 @@ static void provide_kept(plim_stage_schedule *stages) {
   for (int32_t t = 1; t < stages->n; t++) {
     const uint8_t *keep = stages->keep + plim_stage_cell(stages->n, t, 0), *before = keep - stages->n;
     for (int32_t i = 0; i < t - 1; i++) {
-      if (keep[i] && !before[i]) provide(stages, t - 1, i);
+      if (keep[i] && !before[i]) provide_node(stages, t - 1, i);
     }
   }
 }
@@ -89,7 +89,7 @@ static void provide_operands(plim_stage_schedule *stages) {
       if (!run[k]) continue;
       const plim_ids *preds = &stages->dag->node[k].preds;
       for (int32_t p = 0; p < preds->n; p++) {
-        if (!run[preds->at[p]] && !keep[preds->at[p]]) provide(stages, t, preds->at[p]);
+        if (!run[preds->at[p]] && !keep[preds->at[p]]) provide_node(stages, t, preds->at[p]);
       }
     }
   }

@@ -169,7 +169,7 @@ static int compare_repeats(const void *a, const void *b) {
 }
 
 /* All repeats of the schedule in its order, of a node that a stage runs twice only one. mark [nodes] is 0. */
-static plim_status gather(const plim_dag *dag, const plim_schedule *schedule, int32_t *mark, plim_repeats *out) {
+static plim_status list_repeats(const plim_dag *dag, const plim_schedule *schedule, int32_t *mark, plim_repeats *out) {
   int32_t next = dag->n_inputs; /* the stage: its node has not run yet */
   for (int32_t j = 0; j < schedule->n; j++) {
     plim_repeat repeat = {next, dag->n_inputs + schedule->op[j]};
@@ -202,7 +202,7 @@ plim_status plim_repeats_from_schedule(const plim_dag *dag, const plim_schedule 
   out->n = 0;
   if (copies < 2) return PLIM_OK;
   PLIM_TRY(plim_allocate(dag->ctx, dag->n, sizeof *of_node, &of_node));
-  plim_status status = gather(dag, schedule, of_node, out);
+  plim_status status = list_repeats(dag, schedule, of_node, out);
   if (status == PLIM_OK && out->n > 0) {
     memset(of_node, 0, (size_t)dag->n * sizeof *of_node);
     keep_latest(out, copies - 1, of_node);

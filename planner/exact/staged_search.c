@@ -169,7 +169,7 @@ static plim_status decide_bound(tree_search *search, plim_lazy_clauses_bound b) 
 
 /* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
  * must run runs as late as it can. */
-static plim_status decide(tree_search *search, int32_t *over) {
+static plim_status decide_next(tree_search *search, int32_t *over) {
   plim_lazy_clauses *clauses = &search->model.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
   if (clauses->n_levels < search->n_assumed) return decide_assumed(search, over);
@@ -213,7 +213,7 @@ static plim_status search_within(tree_search *search, int64_t conflicts, int32_t
       search->conflicts++;
       PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
     } else {
-      PLIM_TRY(decide(search, over));
+      PLIM_TRY(decide_next(search, over));
     }
     if (refuted) {
       search->task->is_exhausted = search->stopped = 1;
@@ -248,14 +248,14 @@ static plim_status search_tree(tree_search *search, int64_t round) {
              : search_within(search, exact_tuning.search.restart_conflicts * plim_integers_luby(round / 2), &over);
 }
 
-static void assume(tree_search *search, plim_lazy_clauses_bound b) {
+static void assume_bound(tree_search *search, plim_lazy_clauses_bound b) {
   search->assumed[search->n_assumed++] = b;
 }
 
 /* Decide x as it is in the best schedule. */
 static void assume_phase(tree_search *search, int32_t x) {
-  if (search->phase[x] < search->model.absent[x]) assume(search, plim_lazy_clauses_at_most(x, search->phase[x]));
-  assume(search, plim_lazy_clauses_at_least(x, search->phase[x]));
+  if (search->phase[x] < search->model.absent[x]) assume_bound(search, plim_lazy_clauses_at_most(x, search->phase[x]));
+  assume_bound(search, plim_lazy_clauses_at_least(x, search->phase[x]));
 }
 
 /* Choose a neighbourhood. Free are the repeats of some stages, or some repeats of all stages; everything else is
@@ -299,12 +299,12 @@ static plim_status search_near(tree_search *search, double *width) {
 /* Search the whole tree and neighbourhoods of the best in turn, with equally many nodes. */
 static plim_status alternate(tree_search *search) {
   double width = exact_tuning.search.width_first;
-  int64_t near = 0;
+  int64_t near_nodes = 0;
   for (int64_t round = 0; may_go_on(search);) {
     int64_t before = search->nodes;
-    if (search->has_incumbent && round > 0 && near < search->nodes - near) {
+    if (search->has_incumbent && round > 0 && near_nodes < search->nodes - near_nodes) {
       PLIM_TRY(search_near(search, &width));
-      near += search->nodes - before;
+      near_nodes += search->nodes - before;
     } else {
       PLIM_TRY(search_tree(search, round++));
     }

@@ -63,7 +63,7 @@ static plim_status copy_point(plim_context *ctx, const plim_front_point *from, p
 
 /* Give up the points that cost least: budgets between a point and the next one get the point below it, which is slower.
  * What that costs is the difference in time over that range of budgets. */
-static void lighten(plim_front *front) {
+static void drop_cheapest_points(plim_front *front) {
   while (front->weight > PLIM_FRONT_WEIGHT && front->n > 2) {
     int32_t best = 1;
     double least = 0;
@@ -94,7 +94,7 @@ plim_status plim_front_insert(plim_front *front, const plim_front_point *point, 
   front->weight += weight_of(&fresh);
   front->is_changed = 1;
   if (added) *added = 1;
-  lighten(front);
+  drop_cheapest_points(front);
   return PLIM_OK;
 }
 

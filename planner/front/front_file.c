@@ -11,7 +11,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/graph/document.h"
 
-static const char kind[] = "curve";
+static const char document_kind[] = "curve";
 enum { CHECKED_VERSION = 2 /* has a checksum */, VERSION = CHECKED_VERSION };
 static const int64_t limit_bytes = INT64_C(256) << 20; /* of all plan fronts */
 
@@ -52,7 +52,7 @@ static void write_checksum(plim_text *text, int64_t begin) {
 
 void plim_front_write(plim_text *text, const char *key, const plim_front *front) {
   int64_t begin = text->length;
-  plim_document_write_version(text, kind, VERSION);
+  plim_document_write_version(text, document_kind, VERSION);
   plim_text_format(text, "  \"key\": \"%s\",\n  \"tries\": [", key);
   for (int32_t i = 0; i < front->n_tries; i++) {
     plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
@@ -161,7 +161,7 @@ plim_status plim_front_parse(plim_context *ctx, const char *name, const char *te
   char found[PLIM_FINGERPRINT_BYTES] = "", stated[PLIM_FINGERPRINT_BYTES] = "";
   if (plim_document_open(ctx, name, text, bytes, &doc) == PLIM_OK) {
     plim_json_at root = plim_json_root(&doc);
-    int version = plim_document_read_version(&root, kind, VERSION);
+    int version = plim_document_read_version(&root, document_kind, VERSION);
     plim_document_read_hash(&root, "key", found);
     if (version >= CHECKED_VERSION) plim_document_read_hash(&root, "checksum", stated);
     if (doc.status == PLIM_OK && strcmp(found, key) != 0) {

@@ -69,8 +69,8 @@ static plim_status make_plan(void *user, plim_front *front) {
   return status;
 }
 
-static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                        const plim_plan_options *options, plim_plan_result *out) {
+static plim_status make_through_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                      const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
   request r = {.out = &made};
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.call));
@@ -88,7 +88,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                    const plim_plan_options *options, plim_plan_result *out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
-  const plim_status made = make(ctx, graph, profile, options, out);
+  const plim_status made = make_through_front(ctx, graph, profile, options, out);
   const plim_status status = plim_arena_effort_end(ctx, outer_ns, made);
   if (made == PLIM_ECANCEL && status == PLIM_ENOFIT) { /* its floor is to be had at once */
     plim_plan_result late = {.plan = NULL};

@@ -24,7 +24,7 @@ static double time_percent(const plim_track *track) {
 }
 
 /* The cost, or any number above `max_cost` where the cost is above it. *peak is INT64_MAX where it was not needed. */
-static double cost(plim_anneal *anneal, double max_cost, int64_t *peak) {
+static double schedule_cost(plim_anneal *anneal, double max_cost, int64_t *peak) {
   plim_track *track = anneal->mover.track;
   double sum = anneal->time_weight * time_percent(track) + search_tuning.anneal.run_cost * (double)track->n_runs,
          limit = (double)anneal->mover.limit;
@@ -41,7 +41,7 @@ static double cost(plim_anneal *anneal, double max_cost, int64_t *peak) {
 }
 
 /* A random kind of move, by shares. */
-static plim_move draw(plim_anneal *anneal, int32_t total) {
+static plim_move draw_kind(plim_anneal *anneal, int32_t total) {
   int32_t at = plim_random_below(&anneal->mover.random, total);
   int move = 0;
   while (at >= anneal->share[move]) at -= anneal->share[move++];
@@ -49,14 +49,14 @@ static plim_move draw(plim_anneal *anneal, int32_t total) {
 }
 
 /* Keep the change, and call on_fit where the schedule is wanted. `now` is its cost. */
-static plim_status accept(plim_anneal *anneal, double now, int64_t peak) {
+static plim_status accept_change(plim_anneal *anneal, double now, int64_t peak) {
   plim_track *track = anneal->mover.track;
   int64_t limit = anneal->mover.limit;
   anneal->cost = now;
   plim_track_keep(track);
   if (peak > limit || track->time_ns >= anneal->faster_than_ns) return PLIM_OK;
   PLIM_TRY(anneal->on_fit(anneal->user, anneal));
-  if (anneal->mover.limit != limit) anneal->cost = cost(anneal, INFINITY, &peak);
+  if (anneal->mover.limit != limit) anneal->cost = schedule_cost(anneal, INFINITY, &peak);
   return PLIM_OK;
 }
 
@@ -84,15 +84,15 @@ static plim_status one_move(plim_anneal *anneal, plim_move move, double temperat
   anneal->mover.limit_ns = time_limit_of(anneal, max_cost);
   if (!plim_move_make(&anneal->mover, move)) return PLIM_OK;
   if (!exceeds_runs(anneal)) {
-    double now = cost(anneal, max_cost, &peak);
-    if (now <= max_cost) return accept(anneal, now, peak);
+    double now = schedule_cost(anneal, max_cost, &peak);
+    if (now <= max_cost) return accept_change(anneal, now, peak);
   }
   plim_track_undo(anneal->mover.track);
   return PLIM_OK;
 }
 
 /* The share of moves or of time that is used up, the larger of both: 0 to 1. */
-static double progress(const plim_anneal *anneal, int64_t moves, int64_t begin_ns) {
+static double share_used(const plim_anneal *anneal, int64_t moves, int64_t begin_ns) {
   double share = (double)moves / (double)anneal->iterations;
   if (anneal->deadline_ns == PLIM_TIME_UNLIMITED) return share;
   int64_t now_ns = plim_now_ns();
@@ -112,7 +112,7 @@ static void adapt_weight(plim_anneal *anneal) {
   double weight = anneal->weight * (plim_track_peak(track) > anneal->mover.limit ? 1 + change : 1 - change);
   if (weight < search_tuning.anneal.weight_min) weight = search_tuning.anneal.weight_min;
   anneal->weight = weight > search_tuning.anneal.weight_max ? search_tuning.anneal.weight_max : weight;
-  anneal->cost = cost(anneal, INFINITY, &peak);
+  anneal->cost = schedule_cost(anneal, INFINITY, &peak);
 }
 
 plim_status plim_anneal_run(plim_anneal *anneal) {
@@ -121,19 +121,19 @@ plim_status plim_anneal_run(plim_anneal *anneal) {
   int32_t total = 0;
   double temperature = anneal->hot;
   for (int move = 0; move < PLIM_MOVES; move++) total += anneal->share[move];
-  anneal->cost = cost(anneal, INFINITY, &peak);
+  anneal->cost = schedule_cost(anneal, INFINITY, &peak);
   anneal->stop = 0;
-  PLIM_TRY(accept(anneal, anneal->cost, peak));
+  PLIM_TRY(accept_change(anneal, anneal->cost, peak));
   for (int64_t i = 0; i < anneal->iterations && !anneal->stop; i++, anneal->done++) {
     if (i % search_tuning.anneal.check_moves == 0) {
-      double over = progress(anneal, i, begin_ns);
+      double over = share_used(anneal, i, begin_ns);
       if (over >= 1) return PLIM_OK;
       if (plim_effort_over(track->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;
       if (anneal->on_moves) anneal->on_moves(anneal->user);
       temperature = anneal->hot * plim_real_exp(over * plim_real_log(anneal->cold / anneal->hot));
       adapt_weight(anneal);
     }
-    PLIM_TRY(one_move(anneal, draw(anneal, total), temperature));
+    PLIM_TRY(one_move(anneal, draw_kind(anneal, total), temperature));
   }
   return PLIM_OK;
 }

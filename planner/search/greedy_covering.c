@@ -256,7 +256,7 @@ static int remove_repeat(plim_greedy_covering *covering, int32_t r) {
 
 /* Decide on a repeat of the item's producer before run r. An upper bound on its gain, from counts of positions, refuses
  * most of them at once. */
-static void consider(plim_greedy_covering *covering, int32_t item, int32_t r) {
+static void consider_read(plim_greedy_covering *covering, int32_t item, int32_t r) {
   const plim_track *track = covering->track;
   const plim_item *it = &track->problem->item[item];
   int32_t from = covering->last[item], to = covering->at[r];
@@ -278,7 +278,7 @@ void plim_greedy_covering_walk(plim_greedy_covering *covering) {
     next = track->run[r].next;
     if (plim_effort_over(track->problem->ctx, search_tuning.walk.work_a_read * (int64_t)planned->reads.n)) break;
     if (covering->keep_share > 0 && track->run[r].op_prev >= 0 && remove_repeat(covering, r)) continue;
-    for (int32_t i = 0; i < planned->reads.n; i++) consider(covering, planned->reads.at[i], r);
+    for (int32_t i = 0; i < planned->reads.n; i++) consider_read(covering, planned->reads.at[i], r);
     for (int32_t i = 0; i < planned->reads.n; i++) covering->last[planned->reads.at[i]] = covering->at[r];
     for (int32_t i = 0; i < planned->writes.n; i++) covering->last[planned->writes.at[i]] = covering->at[r];
   }

@@ -83,7 +83,7 @@ static int delete_some(plim_mover *mover) {
 }
 
 /* Remove some repeats, then evict until nothing exceeds the limit, or twice as often as repeats were removed. */
-static int exchange(plim_mover *mover) {
+static int exchange_repeats(plim_mover *mover) {
   const int32_t *deletions = search_tuning.moves.deletions,
                 kinds = sizeof search_tuning.moves.deletions / sizeof *deletions;
   plim_track *track = mover->track;
@@ -148,7 +148,7 @@ static int move_runs(plim_track *track, int32_t r, int32_t n, int32_t next) {
 }
 
 /* Move a repeat, or several in a row. */
-static int shift(plim_mover *mover) {
+static int shift_repeats(plim_mover *mover) {
   int32_t r = random_repeat(mover), next, n = 1;
   if (r < 0) return 0;
   if (plim_random_percent(&mover->random, search_tuning.moves.snug_percent)) {
@@ -165,7 +165,7 @@ static int shift(plim_mover *mover) {
 }
 
 /* Add a repeat of a random op at a random place. */
-static int insert(plim_mover *mover) {
+static int insert_repeat(plim_mover *mover) {
   plim_track *track = mover->track;
   int32_t op = plim_random_below(&mover->random, track->problem->n_ops), next = plim_move_random_run(mover);
   if (!plim_track_may_repeat(track, op, next)) return 0;
@@ -194,12 +194,12 @@ static int change_choice(plim_mover *mover) {
 }
 
 typedef int make_move(plim_mover *mover);
-static make_move *const kind[PLIM_MOVES] = {
-    [PLIM_MOVE_EVICT] = plim_move_evict, [PLIM_MOVE_DELETE] = delete_some,   [PLIM_MOVE_EXCHANGE] = exchange,
-    [PLIM_MOVE_SHIFT] = shift,           [PLIM_MOVE_INSERT] = insert,        [PLIM_MOVE_FIRST] = plim_move_first,
+static make_move *const move_of_kind[PLIM_MOVES] = {
+    [PLIM_MOVE_EVICT] = plim_move_evict, [PLIM_MOVE_DELETE] = delete_some,   [PLIM_MOVE_EXCHANGE] = exchange_repeats,
+    [PLIM_MOVE_SHIFT] = shift_repeats,   [PLIM_MOVE_INSERT] = insert_repeat, [PLIM_MOVE_FIRST] = plim_move_first,
     [PLIM_MOVE_CHOICE] = change_choice,  [PLIM_MOVE_GROUP] = plim_move_group};
 
 int plim_move_make(plim_mover *m, plim_move move) {
   if (plim_track_full(m->track) && move != PLIM_MOVE_DELETE) return 0;
-  return kind[move](m);
+  return move_of_kind[move](m);
 }

@@ -73,7 +73,7 @@ static int draw_victim(plim_mover *mover, int32_t slot, int32_t *tries, plim_vic
 }
 
 /* Time of recomputing the victim for each byte freed. */
-static double price(const plim_track *track, const plim_victim *victim) {
+static double time_for_a_byte(const plim_track *track, const plim_victim *victim) {
   const plim_item *item = &track->problem->item[victim->item];
   const plim_choice *choice = track->problem->op[item->producer].choice;
   return (double)choice[track->run[track->first[item->producer]].choice].time_ns / (double)item->bytes;
@@ -84,7 +84,8 @@ static int choose_victim(plim_mover *mover, int32_t slot, int32_t *tries, plim_v
   plim_victim other;
   if (!draw_victim(mover, slot, tries, victim)) return 0;
   if (!plim_random_percent(&mover->random, mover->compare_percent)) return 1;
-  if (draw_victim(mover, slot, tries, &other) && price(mover->track, &other) < price(mover->track, victim)) {
+  if (draw_victim(mover, slot, tries, &other) &&
+      time_for_a_byte(mover->track, &other) < time_for_a_byte(mover->track, victim)) {
     *victim = other;
   }
   return 1;

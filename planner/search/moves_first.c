@@ -51,7 +51,7 @@ static marks new_marks(plim_track *track) {
   return (marks){track->last_stamp - 1, track->last_stamp};
 }
 
-static void stamp(plim_track *track, const plim_ids *ops, int32_t mark, int32_t wall) {
+static void stamp_ops(plim_track *track, const plim_ids *ops, int32_t mark, int32_t wall) {
   for (int32_t i = 0; i < ops->n; i++) {
     if (track->stamp[ops->at[i]] != wall) track->stamp[ops->at[i]] = mark;
   }
@@ -70,8 +70,8 @@ static int32_t gather_backwards(plim_track *track, int32_t r, int32_t places, gr
     if (x != r && (track->stamp[op] != m.along || track->first[op] != x)) continue;
     if (g->n == GROUP_MAX) return -1;
     g->run[g->n++] = x;
-    stamp(track, &track->problem->op[op].closes, m.wall, m.wall);
-    stamp(track, &track->problem->op[op].preds, m.along, m.wall);
+    stamp_ops(track, &track->problem->op[op].closes, m.wall, m.wall);
+    stamp_ops(track, &track->problem->op[op].preds, m.along, m.wall);
   }
   return goal;
 }
@@ -88,9 +88,9 @@ static int32_t gather_forwards(plim_track *track, int32_t r, int32_t places, gro
     if (x != r && track->stamp[op] != m.along) continue;
     if (g->n == GROUP_MAX) return r;
     g->run[g->n++] = x;
-    stamp(track, &track->problem->op[op].closed_by, m.wall, m.wall);
+    stamp_ops(track, &track->problem->op[op].closed_by, m.wall, m.wall);
     if (track->first[op] != x) continue;
-    stamp(track, &track->problem->op[op].succs, m.along, m.wall);
+    stamp_ops(track, &track->problem->op[op].succs, m.along, m.wall);
     track->stamp[op] = m.wall; /* a repeat may not overtake the first run */
   }
   return x;

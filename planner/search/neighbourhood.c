@@ -190,7 +190,7 @@ static int is_hopeless(const solver *search, int32_t k, int64_t excess) {
 }
 
 /* Decide gap k and those after it: first recomputed, then kept. */
-static void branch(solver *search, int32_t k) {
+static void branch_on_gap(solver *search, int32_t k) {
   plim_track *track = search->track;
   plim_track_settle(track);
   int64_t excess = plim_track_peak(track) - search->limit;
@@ -204,16 +204,16 @@ static void branch(solver *search, int32_t k) {
   int32_t mark = track->n_journal;
   if (track->time_ns + search->neighbourhood->gap[k].time_ns < search->best_ns && recompute(search, k)) {
     search->chosen |= 1U << k;
-    branch(search, k + 1);
+    branch_on_gap(search, k + 1);
     search->chosen &= ~(1U << k);
     search->neighbourhood->gap[k].run = -1;
     plim_track_undo_to(track, mark);
   }
-  branch(search, k + 1);
+  branch_on_gap(search, k + 1);
 }
 
 /* Remove the repeats of all gaps. */
-static void keep_all(const solver *search) {
+static void remove_gap_repeats(const solver *search) {
   for (int32_t k = 0; k < search->neighbourhood->n; k++) {
     if (search->neighbourhood->gap[k].repeat >= 0) {
       plim_track_remove(search->track, search->neighbourhood->gap[k].repeat);
@@ -226,12 +226,12 @@ int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhoo
   solver search = {
       .track = track, .neighbourhood = neighbourhood, .limit = mover->limit, .best_ns = limit_ns, .nodes = *nodes};
   if (neighbourhood->n == 0 || plim_track_full(track)) return 0;
-  keep_all(&search);
-  if (track->time_ns < limit_ns) branch(&search, 0);
+  remove_gap_repeats(&search);
+  if (track->time_ns < limit_ns) branch_on_gap(&search, 0);
   *nodes = search.nodes;
   plim_track_undo(track);
   if (search.best_ns >= limit_ns) return 0;
-  keep_all(&search);
+  remove_gap_repeats(&search);
   for (int32_t k = 0; k < neighbourhood->n; k++) {
     if (search.best >> k & 1) (void)recompute(&search, k);
   }

@@ -92,7 +92,7 @@ typedef struct listener {
   int stop; /* asked for once, asked for ever */
 } listener;
 
-static double told(const listener *progress, const void *data, const char *name) {
+static double figure_named(const listener *progress, const void *data, const char *name) {
   const double *value = progress->f->told_item(data, name);
   return value ? *value : NAN;
 }
@@ -103,11 +103,12 @@ static void on_callback(int kind, const char *message, const void *data, void *a
   (void)message;
   const double *point = kind == BETTER_POINT ? progress->f->told_item(data, "mip_solution") : NULL;
   if (point && progress->options->on_point) {
-    progress->options->on_point(progress->options->user, told(progress, data, "objective_function_value"), point);
+    progress->options->on_point(progress->options->user, figure_named(progress, data, "objective_function_value"),
+                                point);
   }
   int in_tree = kind == MIP_INTERRUPT;
-  double objective = in_tree ? told(progress, data, "mip_primal_bound") : INFINITY;
-  double bound = in_tree ? told(progress, data, "mip_dual_bound") : -INFINITY;
+  double objective = in_tree ? figure_named(progress, data, "mip_primal_bound") : INFINITY;
+  double bound = in_tree ? figure_named(progress, data, "mip_dual_bound") : -INFINITY;
   if (plim_solve_should_stop(progress->ctx, progress->options, objective, bound)) progress->stop = 1;
   if (answer) *stop = progress->stop;
 }

@@ -68,7 +68,7 @@ static void *open_whole(const char *path, char *why) {
 }
 
 /* why [WHY_BYTES]: the reason why a file that is there was not opened; "": there is none. */
-static void *open_any(const plim_library_spec *spec, char *path, char *why) {
+static void *find_and_open(const plim_library_spec *spec, char *path, char *why) {
   const char *named = spec->environment ? getenv(spec->environment) : NULL;
   char folder[PLIM_LIBRARY_PATH_BYTES];
   if (named && named[0]) {
@@ -113,7 +113,7 @@ static plim_status fail_missing(plim_context *ctx, const plim_library_spec *spec
 plim_status plim_library_open(plim_context *ctx, const plim_library_spec *spec, void *functions, char *path) {
   char opened[PLIM_LIBRARY_PATH_BYTES];
   char why[WHY_BYTES] = "";
-  void *handle = open_any(spec, opened, why);
+  void *handle = find_and_open(spec, opened, why);
   if (!handle && why[0]) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "%s cannot be opened: %s; %s", spec->name, why, remedy_of(spec).text);
   }

@@ -18,7 +18,7 @@ enum { PATH_BYTES = PLIM_LIBRARY_PATH_BYTES };
 static const char solver[] = "plimsoll-solver";
 
 /* Of a program linked with the static library this is the program's own name, which may be relative. */
-static void own_file(char *path) {
+static void path_of_library(char *path) {
   Dl_info info;
   path[0] = 0;
   if (dladdr(solver, &info) && info.dli_fname && info.dli_fname[0] == '/') {
@@ -26,7 +26,7 @@ static void own_file(char *path) {
   }
 }
 
-static void own_program(char *path) {
+static void path_of_process(char *path) {
   ssize_t length = readlink("/proc/self/exe", path, PATH_BYTES - 1);
   path[length > 0 ? length : 0] = 0;
 }
@@ -36,7 +36,7 @@ static int is_program(const char *path) {
 }
 
 /* In the folder of `file`, or in those that belong to it. */
-static int find_beside(const char *file, const char *name, char *path) {
+static int find_in_folder_of(const char *file, const char *name, char *path) {
   static const char *const below[] = {"", "bin/", "../libexec/plimsoll/", "../../libexec/plimsoll/"};
   const char *slash = strrchr(file, '/');
   for (size_t i = 0; slash && i < sizeof below / sizeof *below; i++) {
@@ -46,12 +46,12 @@ static int find_beside(const char *file, const char *name, char *path) {
   return 0;
 }
 
-static int find(const char *name, char *path) {
+static int find_program(const char *name, char *path) {
   char file[PATH_BYTES];
-  own_file(file);
-  if (find_beside(file, name, path)) return 1;
-  own_program(file);
-  if (find_beside(file, name, path)) return 1;
+  path_of_library(file);
+  if (find_in_folder_of(file, name, path)) return 1;
+  path_of_process(file);
+  if (find_in_folder_of(file, name, path)) return 1;
   (void)snprintf(path, PATH_BYTES, "%s/%s", PLIM_LIBEXEC, name);
   return is_program(path);
 }
@@ -62,7 +62,7 @@ void plim_solver_script(char *path) {
   char found[PATH_BYTES], resolved[PATH_MAX];
   (void)snprintf(path, PATH_BYTES, "tools/get_solvers");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (!find(names[i], found) || !realpath(found, resolved) || strlen(resolved) >= PATH_BYTES) continue;
+    if (!find_program(names[i], found) || !realpath(found, resolved) || strlen(resolved) >= PATH_BYTES) continue;
     memcpy(path, resolved, strlen(resolved) + 1);
     return;
   }
@@ -76,9 +76,9 @@ plim_status plim_solver_program(plim_context *ctx, char *path) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "PLIM_SOLVER is \"%.200s\", which is not the absolute path of a program",
                      named);
   }
-  if (find(solver, path)) return PLIM_OK;
-  own_file(file);
-  if (!file[0]) own_program(file);
+  if (find_program(solver, path)) return PLIM_OK;
+  path_of_library(file);
+  if (!file[0]) path_of_process(file);
   return plim_fail(
       ctx, PLIM_EUNSUPPORTED,
       "the program %s, in which solvers run, was not found beside %.200s nor in \"%.200s\"; it is built and "

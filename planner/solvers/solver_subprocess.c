@@ -68,7 +68,7 @@ static plim_status map_memory(listener *progress, const plim_model *model) {
   return PLIM_OK;
 }
 
-static void copy(void *to, const void *from, int64_t count, size_t size) {
+static void copy_array(void *to, const void *from, int64_t count, size_t size) {
   if (count > 0) memcpy(to, from, (size_t)count * size);
 }
 
@@ -89,16 +89,16 @@ static void write_model(listener *progress, const plim_model *model) {
                                   .absolute_gap = options->absolute_gap,
                                   .cutoff = options->cutoff};
   (void)strncpy(progress->share->back_end, progress->back_end, PLIM_SHARE_NAME - 1);
-  copy(v->cost, model->cost, model->n_columns, sizeof *model->cost);
-  copy(v->low, model->low, model->n_columns, sizeof *model->low);
-  copy(v->high, model->high, model->n_columns, sizeof *model->high);
-  copy(v->row_low, model->row_low, model->n_rows, sizeof *model->row_low);
-  copy(v->row_high, model->row_high, model->n_rows, sizeof *model->row_high);
-  copy(v->value, model->value, model->n_entries, sizeof *model->value);
-  copy(v->start, options->start, options->start ? model->n_columns : 0, sizeof *options->start);
-  copy(v->integer, model->integer, model->n_columns, sizeof *model->integer);
-  copy(v->row_first, model->row_first ? model->row_first : &none, model->n_rows + 1, sizeof *model->row_first);
-  copy(v->column, model->column, model->n_entries, sizeof *model->column);
+  copy_array(v->cost, model->cost, model->n_columns, sizeof *model->cost);
+  copy_array(v->low, model->low, model->n_columns, sizeof *model->low);
+  copy_array(v->high, model->high, model->n_columns, sizeof *model->high);
+  copy_array(v->row_low, model->row_low, model->n_rows, sizeof *model->row_low);
+  copy_array(v->row_high, model->row_high, model->n_rows, sizeof *model->row_high);
+  copy_array(v->value, model->value, model->n_entries, sizeof *model->value);
+  copy_array(v->start, options->start, options->start ? model->n_columns : 0, sizeof *options->start);
+  copy_array(v->integer, model->integer, model->n_columns, sizeof *model->integer);
+  copy_array(v->row_first, model->row_first ? model->row_first : &none, model->n_rows + 1, sizeof *model->row_first);
+  copy_array(v->column, model->column, model->n_entries, sizeof *model->column);
 }
 
 /* ---- the process ---- */
@@ -129,7 +129,7 @@ static int spawn(listener *progress, const char *program, int end) {
   return error;
 }
 
-static plim_status start(listener *progress) {
+static plim_status start_process(listener *progress) {
   char program[PLIM_LIBRARY_PATH_BYTES];
   int ends[2];
   PLIM_TRY(plim_solver_program(progress->ctx, program));
@@ -144,7 +144,7 @@ static plim_status start(listener *progress) {
 /* ---- beside it ---- */
 
 /* 0: no one speaks any more. */
-static int hear(listener *progress) {
+static int read_message(listener *progress) {
   plim_share_message m;
   ssize_t n = recv(progress->socket, &m, sizeof m, 0);
   if (n < 0 && errno == EINTR) return 1;
@@ -180,7 +180,7 @@ static void listen_to_the_end(listener *progress) {
   while (speaks && !progress->ended) {
     struct pollfd look = {.fd = progress->socket, .events = POLLIN};
     int ready = poll(&look, 1, LOOK_MS);
-    if (ready > 0) speaks = hear(progress);
+    if (ready > 0) speaks = read_message(progress);
     int64_t now_ns = plim_now_ns(), moment_ns = MOMENT_NS;
     if (plim_context_cancelled(progress->ctx)) progress->stopping = 1, moment_ns = CANCEL_NS;
     if (progress->stopping && !atomic_exchange(&progress->share->stop, 1) && progress->kill_ns > now_ns + moment_ns) {
@@ -193,7 +193,7 @@ static void listen_to_the_end(listener *progress) {
 }
 
 /* Its answer is there, and nothing else that it does counts. It has a moment to close its socket, then it is killed. */
-static void end_it(const listener *progress) {
+static void end_process(const listener *progress) {
   struct pollfd look = {.fd = progress->socket}; /* a hang-up is always told */
   const int64_t end_ns = plim_now_ns() + (plim_context_cancelled(progress->ctx) ? CANCEL_NS : MOMENT_NS);
   int64_t left_ns = end_ns - plim_now_ns();
@@ -202,7 +202,7 @@ static void end_it(const listener *progress) {
 }
 
 /* Another part of the host may have waited for it (ECHILD), or no one can (SIGCHLD is ignored): -1. */
-static int wait_for_it(listener *progress) {
+static int wait_for_process(listener *progress) {
   int how = 0;
   pid_t got;
   do got = waitpid(progress->process, &how, 0);
@@ -210,7 +210,7 @@ static int wait_for_it(listener *progress) {
   return got == progress->process ? how : -1;
 }
 
-static plim_status answer(listener *progress, int how, plim_solution *out, double *point) {
+static plim_status read_outcome(listener *progress, int how, plim_solution *out, double *point) {
   if (progress->ended && progress->share->status != PLIM_OK) {
     return plim_fail(progress->ctx, progress->share->status, "%s", progress->share->error);
   }
@@ -248,12 +248,12 @@ plim_status plim_solve_in_subprocess(plim_context *ctx, const char *back_end, co
   if (status == PLIM_OK) {
     write_model(&progress, model);
     progress.kill_ns = last_moment(ctx, options);
-    status = start(&progress);
+    status = start_process(&progress);
   }
   if (status == PLIM_OK) {
     listen_to_the_end(&progress);
-    if (progress.ended) end_it(&progress);
-    status = answer(&progress, wait_for_it(&progress), out, point);
+    if (progress.ended) end_process(&progress);
+    status = read_outcome(&progress, wait_for_process(&progress), out, point);
   }
   if (progress.socket >= 0) (void)close(progress.socket);
   if (progress.memory >= 0) (void)close(progress.memory);

@@ -15,7 +15,7 @@ typedef struct chen {
 } chen;
 
 /* Submit the schedule of a set of checkpoints, unless it is slower than the best. */
-static plim_status submit(void *user, plim_checkpoints *checkpoints) {
+static plim_status submit_if_faster(void *user, plim_checkpoints *checkpoints) {
   chen *run = user;
   plim_incumbent *inc = run->inc;
   const plim_timeline *timeline = NULL;
@@ -31,7 +31,7 @@ static plim_status every_sqrt(plim_checkpoints *checkpoints, chen *run) {
     int32_t n = plim_checkpoints_every(checkpoints, (plim_checkpoint_kind)kind, 1), k = 1;
     while ((k + 1) * (k + 1) <= n) k++;
     (void)plim_checkpoints_every(checkpoints, (plim_checkpoint_kind)kind, k);
-    PLIM_TRY(submit(run, checkpoints));
+    PLIM_TRY(submit_if_faster(run, checkpoints));
   }
   return PLIM_OK;
 }
@@ -43,7 +43,8 @@ static plim_status submit_checkpoints(plim_incumbent *inc, int greedy) {
   int32_t thresholds = inc->problem->n_ops > strategies_tuning.chen.many_ops ? strategies_tuning.chen.thresholds_many
                                                                              : strategies_tuning.chen.thresholds;
   if (status == PLIM_OK) {
-    status = greedy ? plim_checkpoints_sweep(checkpoints, thresholds, submit, &run) : every_sqrt(checkpoints, &run);
+    status = greedy ? plim_checkpoints_sweep(checkpoints, thresholds, submit_if_faster, &run)
+                    : every_sqrt(checkpoints, &run);
   }
   plim_checkpoints_free(checkpoints);
   plim_schedule_free(&run.schedule);

@@ -11,7 +11,7 @@
 #include "planner/strategies/strategies_tuning.h"
 
 /* The objective of a stage schedule: time of its repeats, in units of the reduction. */
-static double repeats(const plim_stage_plans *plans, const plim_stage_schedule *stages) {
+static double objective_of(const plim_stage_plans *plans, const plim_stage_schedule *stages) {
   int64_t units = (stages->time_ns - plans->dag->time_ns) / plans->dag->time_unit;
   return (double)units;
 }
@@ -29,7 +29,7 @@ static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, cons
     PLIM_TRY(plim_stage_plans_submit(plans));
   }
   if (solution.end == PLIM_SOLVE_INFEASIBLE && plans->has_best) {
-    solution.bound = repeats(plans, plans->best); /* nothing is below the cutoff */
+    solution.bound = objective_of(plans, plans->best); /* nothing is below the cutoff */
   }
   if (is_first) plim_stage_plans_bound(plans, model, solution.bound);
   return plim_context_cancelled(plans->dag->ctx) ? plim_fail(plans->dag->ctx, PLIM_ECANCEL, "planning was cancelled")

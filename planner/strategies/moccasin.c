@@ -24,7 +24,7 @@ typedef struct moccasin {
 } moccasin;
 
 /* Submit the schedule of a set of repeats; *bytes (may be NULL) is what the budget bounds. */
-static plim_status submit(moccasin *run, const plim_repeats *repeats, int32_t packing_rounds, int64_t *bytes) {
+static plim_status submit_repeats(moccasin *run, const plim_repeats *repeats, int32_t packing_rounds, int64_t *bytes) {
   plim_submit_result result;
   PLIM_TRY(plim_staged_evaluate(&run->staged, repeats));
   PLIM_TRY(plim_staged_schedule(&run->staged, &run->schedule));
@@ -34,8 +34,8 @@ static plim_status submit(moccasin *run, const plim_repeats *repeats, int32_t pa
 }
 
 /* Submit a set of repeats, and keep it as the start where it is better: fitting before not, then faster or lower. */
-static plim_status consider(moccasin *run, const plim_repeats *repeats) {
-  PLIM_TRY(submit(run, repeats, strategies_tuning.moccasin.packing_rounds, NULL));
+static plim_status submit_start(moccasin *run, const plim_repeats *repeats) {
+  PLIM_TRY(submit_repeats(run, repeats, strategies_tuning.moccasin.packing_rounds, NULL));
   const plim_staged *staged = &run->staged;
   int64_t limit = run->inc->task.min_memory ? 0 : run->inc->task.budget_bytes;
   int fits = staged->peak_bytes <= limit, best_fits = run->best_peak <= limit;
@@ -57,7 +57,7 @@ static plim_status find_start(moccasin *run, plim_status (*start_search)(plim_in
                                     : strategies_tuning.moccasin.start_moves_an_op * (int64_t)inc->problem->n_ops;
   child.min_memory = inc->task.min_memory;
   child.runs_an_op_limit = run->copies;
-  PLIM_CHECK(consider(run, &repeats)); /* program order */
+  PLIM_CHECK(submit_start(run, &repeats)); /* program order */
   if (!inc->task.min_memory && plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(plim_incumbent_child(inc, &child, &other));
   status = start_search(other);
@@ -65,7 +65,7 @@ static plim_status find_start(moccasin *run, plim_status (*start_search)(plim_in
   plim_incumbent_raise_bound(inc, other->bound_ns);
   if (other->has_best) {
     plim_status taken = plim_repeats_from_schedule(run->dag, &other->best, run->copies, &repeats);
-    if (taken == PLIM_OK) taken = consider(run, &repeats);
+    if (taken == PLIM_OK) taken = submit_start(run, &repeats);
     if (taken != PLIM_OK) status = taken;
   }
 done:
@@ -85,7 +85,7 @@ static int64_t node_limit(const moccasin *run) {
 
 static plim_status on_better(void *user, const plim_repeats *better) {
   moccasin *run = user;
-  PLIM_TRY(submit(run, better, strategies_tuning.moccasin.packing_rounds_quick, NULL));
+  PLIM_TRY(submit_repeats(run, better, strategies_tuning.moccasin.packing_rounds_quick, NULL));
   plim_incumbent_report(run->inc, "moccasin");
   return PLIM_OK;
 }
@@ -107,7 +107,7 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
   plim_status status = plim_staged_search_run(&search, run->best.n > 0 ? &run->best : NULL);
   plim_status submitted = PLIM_OK;
   *found = search.found;
-  if (search.found) submitted = submit(run, &search.best, strategies_tuning.moccasin.packing_rounds, bytes);
+  if (search.found) submitted = submit_repeats(run, &search.best, strategies_tuning.moccasin.packing_rounds, bytes);
   if (search.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&run->best, &search.best);
   if (submitted == PLIM_OK && search.is_exhausted && run->dag->is_exact && limit >= inc->task.budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */
@@ -182,7 +182,7 @@ static plim_status go_down(moccasin *run) {
                                  .seed = run->inc->task.options->seed,
                                  .best = {.ctx = run->dag->ctx}};
     plim_status status = plim_staged_search_run(&search, &run->best);
-    if (status == PLIM_OK && search.found) status = consider(run, &search.best);
+    if (status == PLIM_OK && search.found) status = submit_start(run, &search.best);
     if (!search.found) reduction /= 2;
     if (search.found && reduction > (run->best_peak - least) / 2) reduction = (run->best_peak - least) / 2;
     plim_repeats_free(&search.best);

@@ -47,7 +47,7 @@ static plim_status follow_choices(rotor_run *run, int32_t i, int32_t j, int32_t 
 
 /* Polish the last schedule for the budget and submit it. A plan for less memory, polished for the budget, is often
  * faster than one that was made for the budget. */
-static plim_status polish(rotor_run *run) {
+static plim_status polish_last(rotor_run *run) {
   int64_t budget = run->inc->task.budget_bytes;
   if (plim_incumbent_is_out_of_time(run->inc)) return PLIM_OK;
   PLIM_TRY(plim_track_make_room(&run->track, run->last.n));
@@ -61,7 +61,7 @@ static plim_status polish(rotor_run *run) {
 }
 
 /* Submit the plans of the recurrence for a memory size: inputs of stages end early or late (`linger`). */
-static plim_status submit(rotor_run *run, int32_t units) {
+static plim_status submit_for_size(rotor_run *run, int32_t units) {
   plim_context *ctx = run->inc->problem->ctx;
   int64_t max_runs = strategies_tuning.rotor.runs_an_op * (int64_t)run->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
@@ -74,7 +74,7 @@ static plim_status submit(rotor_run *run, int32_t units) {
     if (plim_schedule_equals(&run->runner.schedule, &run->last)) continue;
     PLIM_TRY(plim_schedule_copy(&run->last, &run->runner.schedule));
     PLIM_TRY(plim_incumbent_submit(run->inc, &run->last, strategies_tuning.rotor.packing_rounds, NULL));
-    if (run->track) PLIM_TRY(polish(run));
+    if (run->track) PLIM_TRY(polish_last(run));
   }
   return PLIM_OK;
 }
@@ -108,7 +108,7 @@ static int32_t select_sizes(const plim_rotor *rotor, int32_t *size, int32_t *sma
 static plim_status submit_largest(rotor_run *run, int32_t n, const int32_t *size, int32_t *best) {
   for (int32_t i = n - 1, failures = 0; i >= 0 && failures < strategies_tuning.rotor.failures; i--) {
     int64_t best_ns = run->inc->best_ns;
-    PLIM_TRY(submit(run, size[i]));
+    PLIM_TRY(submit_for_size(run, size[i]));
     int better = run->inc->best_ns < best_ns;
     failures = run->inc->has_best && !better ? failures + 1 : 0;
     if (better) *best = size[i];
@@ -121,7 +121,7 @@ static plim_status submit_polished(rotor_run *run, int32_t smallest, int32_t bes
   PLIM_TRY(plim_track_new(run->inc->problem, plim_track_usual_room(run->inc->problem), &run->track));
   for (int32_t i = 0; i < PLIM_ROTOR_SMALLER; i++) {
     int32_t less = (int32_t)((int64_t)best * strategies_tuning.rotor.smaller_percent[i] / 100);
-    if (less >= smallest) PLIM_TRY(submit(run, less));
+    if (less >= smallest) PLIM_TRY(submit_for_size(run, less));
   }
   return PLIM_OK;
 }
@@ -133,7 +133,7 @@ static plim_status submit_plans(rotor_run *run) {
     PLIM_TRY(submit_largest(run, n, size, &best));
     return best < 0 ? PLIM_OK : submit_polished(run, smallest, best);
   }
-  for (int32_t i = 0; i < n; i++) PLIM_TRY(submit(run, size[i]));
+  for (int32_t i = 0; i < n; i++) PLIM_TRY(submit_for_size(run, size[i]));
   return PLIM_OK;
 }
 

@@ -29,7 +29,7 @@ static void close_plans(plim_stage_plans *plans) {
 }
 
 /* Submit the stages as they are. */
-static plim_status submit(plim_stage_plans *plans) {
+static plim_status submit_stages(plim_stage_plans *plans) {
   const plim_stage_schedule *stages = plans->stages;
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(plans->dag, stages->n_positions, stages->node, &plans->schedule));
@@ -45,10 +45,10 @@ static plim_status submit(plim_stage_plans *plans) {
 
 plim_status plim_stage_plans_submit(plim_stage_plans *plans) {
   int32_t fits;
-  if (plans->stages->peak_bytes <= plans->limit_bytes) PLIM_TRY(submit(plans));
+  if (plans->stages->peak_bytes <= plans->limit_bytes) PLIM_TRY(submit_stages(plans));
   PLIM_TRY(plim_stage_schedule_repair(plans->stages, plans->limit_bytes,
                                       plim_plan_task_deadline(&plans->inc->task, 100), &fits));
-  return fits ? submit(plans) : PLIM_OK;
+  return fits ? submit_stages(plans) : PLIM_OK;
 }
 
 /* Take the bound of a search in program order: it holds for stages too. */
@@ -120,7 +120,7 @@ plim_status plim_stage_plans_start(plim_stage_plans *plans) {
 static plim_status submit_halving(plim_stage_plans *plans) {
   int64_t low = plim_dag_least_peak(plans->dag, NULL) - 1, high;
   PLIM_TRY(begin_in_order(plans));
-  PLIM_TRY(submit(plans));
+  PLIM_TRY(submit_stages(plans));
   high = plans->stages->peak_bytes;
   while (high - low > 1 && high - low > high / strategies_tuning.stages.halving_part &&
          !plim_incumbent_is_out_of_time(plans->inc)) {
@@ -128,7 +128,7 @@ static plim_status submit_halving(plim_stage_plans *plans) {
     int32_t fits;
     PLIM_TRY(begin_in_order(plans));
     PLIM_TRY(plim_stage_schedule_repair(plans->stages, limit, plim_plan_task_deadline(&plans->inc->task, 100), &fits));
-    PLIM_TRY(submit(plans));
+    PLIM_TRY(submit_stages(plans));
     if (fits) high = plans->stages->peak_bytes;
     if (!fits) low = limit;
   }

@@ -48,7 +48,7 @@ plim_status plim_strategy_front(const plim_strategy_call *call, plim_front_file 
 }
 
 /* A file that could not be written must not take the place of the sentence of a refusal. */
-static plim_status save(const plim_front_file *file, const plim_front *front, plim_status refused) {
+static plim_status save_front(const plim_front_file *file, const plim_front *front, plim_status refused) {
   char sentence[PLIM_ERROR_BYTES];
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(front->ctx));
   PLIM_TRY(plim_front_save(file, front));
@@ -64,7 +64,7 @@ plim_status plim_strategy_with_front(const plim_strategy_call *call, plim_front_
     plim_front_free(&front);
     status = work(user, &front);
   }
-  if (status == PLIM_OK || status == PLIM_ENOFIT) status = save(&file, &front, status);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) status = save_front(&file, &front, status);
   plim_front_free(&front);
   return status;
 }

@@ -14,7 +14,7 @@ static int64_t find_offset(const plim_plan *plan, int32_t storage, int32_t begin
   return NOWHERE;
 }
 
-static int give(plim_placement *placement, int32_t box, int64_t offset) {
+static int set_offset(plim_placement *placement, int32_t box, int64_t offset) {
   if (offset == NOWHERE || (placement->offset[box] != NOWHERE && placement->offset[box] != offset)) return 0;
   placement->offset[box] = offset;
   return 1;
@@ -26,11 +26,11 @@ static int take_offsets(const plim_timeline *timeline, const plim_plan *plan, pl
   for (int32_t c = 0; c < timeline->n_lifetimes; c++) {
     const plim_lifetime *lifetime = &timeline->lifetime[c];
     int32_t box = placement->box_of_lifetime[c], storage = timeline->problem->item[lifetime->item].storage;
-    if (box >= 0 && !give(placement, box, find_offset(plan, storage, lifetime->begin, lifetime->end))) return 0;
+    if (box >= 0 && !set_offset(placement, box, find_offset(plan, storage, lifetime->begin, lifetime->end))) return 0;
   }
   for (int32_t j = 0; j < timeline->n_runs; j++) {
     int32_t box = placement->box_of_run[j];
-    if (box >= 0 && !give(placement, box, find_offset(plan, PLIM_WORKSPACE, j, j + 1))) return 0;
+    if (box >= 0 && !set_offset(placement, box, find_offset(plan, PLIM_WORKSPACE, j, j + 1))) return 0;
   }
   return 1;
 }

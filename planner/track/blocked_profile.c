@@ -22,13 +22,13 @@ void plim_blocked_profile_end(plim_blocked_profile *profile) {
   profile->block = NULL;
 }
 
-static int32_t smaller(int32_t a, int32_t b) {
+static int32_t least_of(int32_t a, int32_t b) {
   return a < b ? a : b;
 }
 
 /* Figures of a block from its positions. */
-static void look(plim_blocked_profile *profile, int32_t b) {
-  int32_t begin = b * PLIM_BLOCKED_PROFILE_BLOCK, end = smaller(begin + PLIM_BLOCKED_PROFILE_BLOCK, profile->n);
+static void update_block(plim_blocked_profile *profile, int32_t b) {
+  int32_t begin = b * PLIM_BLOCKED_PROFILE_BLOCK, end = least_of(begin + PLIM_BLOCKED_PROFILE_BLOCK, profile->n);
   int64_t least = profile->level[begin], most = least, above = 0;
   for (int32_t k = begin; k < end; k++) {
     least = profile->level[k] < least ? profile->level[k] : least;
@@ -42,7 +42,7 @@ void plim_blocked_profile_set(plim_blocked_profile *profile, int32_t n) {
   profile->n = n;
   for (int32_t b = 0; b * PLIM_BLOCKED_PROFILE_BLOCK < n; b++) {
     profile->block[b].added = 0;
-    look(profile, b);
+    update_block(profile, b);
   }
 }
 
@@ -57,13 +57,13 @@ static int is_whole(const plim_blocked_profile *profile, int32_t begin, int32_t 
 void plim_blocked_profile_add(plim_blocked_profile *profile, int64_t bytes, int32_t from, int32_t to) {
   for (int32_t begin = from + 1, end; begin < to; begin = end) {
     int32_t b = begin / PLIM_BLOCKED_PROFILE_BLOCK;
-    end = smaller((b + 1) * PLIM_BLOCKED_PROFILE_BLOCK, to);
+    end = least_of((b + 1) * PLIM_BLOCKED_PROFILE_BLOCK, to);
     if (is_whole(profile, begin, end)) {
       profile->block[b].added += bytes;
       continue;
     }
     for (int32_t k = begin; k < end; k++) profile->level[k] += bytes;
-    look(profile, b);
+    update_block(profile, b);
   }
 }
 
@@ -74,7 +74,7 @@ int64_t plim_blocked_profile_excess(const plim_blocked_profile *profile, int64_t
     int32_t b = begin / PLIM_BLOCKED_PROFILE_BLOCK;
     const plim_profile_block *block = &profile->block[b];
     int64_t low = limit - block->added, n;
-    end = smaller((b + 1) * PLIM_BLOCKED_PROFILE_BLOCK, to);
+    end = least_of((b + 1) * PLIM_BLOCKED_PROFILE_BLOCK, to);
     n = end - begin;
     if (block->most <= low) continue;
     if (block->least >= low + bytes) {

@@ -72,7 +72,7 @@ static plim_memory_node block_node(const plim_memory_profile *profile, int32_t b
   return node;
 }
 
-static plim_memory_node join(plim_memory_node left, plim_memory_node right) {
+static plim_memory_node join_nodes(plim_memory_node left, plim_memory_node right) {
   int64_t most = left.sum + right.most;
   return (plim_memory_node){left.sum + right.sum, most > left.most ? most : left.most};
 }
@@ -95,7 +95,7 @@ void plim_memory_profile_settle(plim_memory_profile *profile) {
     profile->n_dirty = n;
     for (int32_t i = 0; i < n; i++) {
       int32_t node = profile->dirty[i];
-      profile->node[node] = join(profile->node[2 * node], profile->node[2 * node + 1]);
+      profile->node[node] = join_nodes(profile->node[2 * node], profile->node[2 * node + 1]);
       profile->is_dirty[node] = 0;
     }
   }

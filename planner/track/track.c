@@ -98,7 +98,7 @@ static int32_t insert_at(plim_track *track, int32_t slot, int32_t op, int32_t ch
   return r;
 }
 
-static int32_t insert(plim_track *track, int32_t op, int32_t choice, int32_t next) {
+static int32_t insert_before(plim_track *track, int32_t op, int32_t choice, int32_t next) {
   return insert_at(track, plim_track_free_slot(track, next), op, choice, next);
 }
 
@@ -129,7 +129,7 @@ static void note_change(plim_track *track, plim_change change) {
 }
 
 int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t next) {
-  int32_t r = insert(track, op, choice, next);
+  int32_t r = insert_before(track, op, choice, next);
   note_change(track, (plim_change){PLIM_CHANGE_INSERT, r, op, choice, next});
   return r;
 }
@@ -161,7 +161,7 @@ void plim_track_undo_to(plim_track *track, int32_t n_journal) {
     if (c.kind == PLIM_CHANGE_INSERT) remove_run(track, c.run);
     if (c.kind == PLIM_CHANGE_CHOICE) change_choice(track, c.run, c.choice);
     if (c.kind == PLIM_CHANGE_REMOVE) {
-      int32_t r = insert(track, c.op, c.choice, c.next); /* the free runs are a stack: it gets its old id */
+      int32_t r = insert_before(track, c.op, c.choice, c.next); /* the free runs are a stack: it gets its old id */
       assert(r == c.run);
       (void)r;
     }

@@ -17,7 +17,7 @@ static int32_t even_slot(int32_t i, int32_t n, int32_t size) {
 }
 
 /* Spread the runs of [low, low + size) evenly over it. Their order stays. */
-static void spread(plim_track *track, int32_t low, int32_t size, int32_t n) {
+static void spread_evenly(plim_track *track, int32_t low, int32_t size, int32_t n) {
   int32_t to = low + size, from = low + size;
   plim_memory_profile *profile = track->memory_profile;
   /* first close up at the upper end, from above; then open up from below */
@@ -45,15 +45,15 @@ static void spread(plim_track *track, int32_t low, int32_t size, int32_t n) {
 
 /* Make free slots on both sides of the run in or near this slot: spread the smallest aligned window around it that is
  * less than half full, so that it begins and ends with a free slot. The whole is never fuller than that. */
-static void make_room(plim_track *track, int32_t near) {
+static void make_room(plim_track *track, int32_t slot) {
   int32_t size = PLIM_MEMORY_PROFILE_BLOCK;
   for (;;) {
     size *= 2;
-    int32_t low = near / size * size, n = 0;
+    int32_t low = slot / size * size, n = 0;
     if (size >= track->memory_profile->n_slots) low = 0;
     for (int32_t s = low; s < low + size; s++) n += track->run_at[s] >= 0;
     if (2 * n < size || size >= track->memory_profile->n_slots) {
-      spread(track, low, size, n);
+      spread_evenly(track, low, size, n);
       return;
     }
   }
