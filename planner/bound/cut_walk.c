@@ -8,8 +8,6 @@
  * op 2 does not read: op 0 is missing. Op 3 reads what it made, so the schedule is 0 1 2 0 3. */
 #include "planner/bound/cut_solver.h"
 
-#include <string.h>
-
 #include "planner/bound/cut_model.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"

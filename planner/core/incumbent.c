@@ -13,8 +13,6 @@
  * Invariant: with has_best and without is_adopted, best_placement holds valid offsets of `best` within the budget. */
 #include "planner/core/incumbent.h"
 
-#include <string.h>
-
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 

@@ -6,7 +6,6 @@
  * Cost: O(graph). Deterministic. */
 #include "planner/core/problem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/array.h"

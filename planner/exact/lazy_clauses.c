@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "planner/exact/exact_tuning.h"
 #include "runtime/base/array.h"

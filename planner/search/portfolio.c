@@ -11,8 +11,6 @@
  * time limit the result depends on seed and number of threads, and not on timing. */
 #include "planner/search/searches.h"
 
-#include <assert.h>
-
 #include "planner/search/search_internal.h"
 #include "planner/search/search_tuning.h"
 #include "runtime/base/batch.h"

@@ -3,7 +3,6 @@
  * print: it gets a cutoff instead. Source: Forrest, Lougee-Heimel, CBC User Guide, 2005; Cbc_C_Interface.h. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "planner/solvers/solvers_internal.h"

@@ -5,7 +5,6 @@
  * method, 2018; the C interface of HiGHS. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "planner/solvers/solvers_internal.h"
 

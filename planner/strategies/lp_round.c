@@ -11,8 +11,6 @@
  */
 #include "planner/strategies/strategy.h"
 
-#include <math.h>
-
 #include "planner/strategies/strategies_internal.h"
 #include "planner/strategies/strategies_tuning.h"
 

@@ -6,7 +6,6 @@
 #include "planner/track/track_internal.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum { JOURNAL_ROOM = 512 /* changes of one move, at most */ };
 
