@@ -28,7 +28,7 @@ struct plim_cut_ascent {
   int64_t entries;                                  /* of all rows */
   plim_cut_rows rows;                               /* fitted to the budget */
   double *multiplier, *best_multiplier, *direction; /* [rows.n] of the last move, of the best bound; direction */
-  int64_t room[3];                                  /* of these three */
+  int64_t capacity[3];                              /* of these three */
   double *left;  /* [n_columns] reduced cost: the cost minus what the rows take of it */
   double *x;     /* [n_columns] minimiser for the multipliers, 0 or 1 */
   double *point; /* [n_columns] average of the minimisers */
@@ -48,10 +48,10 @@ static void lay_out(plim_cut_ascent *ascent, plim_block *memory) {
 /* Add a row with its multiplier. */
 static plim_status add_row(plim_cut_ascent *ascent, const plim_cut_row *row, double multiplier) {
   int64_t n = (int64_t)ascent->rows.n + 1;
-  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->multiplier, &ascent->room[0], n, sizeof *ascent->multiplier));
-  PLIM_TRY(
-      plim_array_reserve(ascent->ctx, &ascent->best_multiplier, &ascent->room[1], n, sizeof *ascent->best_multiplier));
-  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->direction, &ascent->room[2], n, sizeof *ascent->direction));
+  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->multiplier, &ascent->capacity[0], n, sizeof *ascent->multiplier));
+  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->best_multiplier, &ascent->capacity[1], n,
+                              sizeof *ascent->best_multiplier));
+  PLIM_TRY(plim_array_reserve(ascent->ctx, &ascent->direction, &ascent->capacity[2], n, sizeof *ascent->direction));
   PLIM_TRY(plim_cut_rows_add(&ascent->rows, row));
   ascent->multiplier[n - 1] = ascent->best_multiplier[n - 1] = multiplier;
   ascent->entries += row->n;
@@ -101,9 +101,9 @@ void plim_cut_ascent_free(plim_cut_ascent *ascent) {
   if (!ascent) return;
   plim_context *ctx = ascent->ctx;
   plim_cut_rows_free(&ascent->rows);
-  plim_release(ctx, ascent->multiplier, ascent->room[0], sizeof *ascent->multiplier);
-  plim_release(ctx, ascent->best_multiplier, ascent->room[1], sizeof *ascent->best_multiplier);
-  plim_release(ctx, ascent->direction, ascent->room[2], sizeof *ascent->direction);
+  plim_release(ctx, ascent->multiplier, ascent->capacity[0], sizeof *ascent->multiplier);
+  plim_release(ctx, ascent->best_multiplier, ascent->capacity[1], sizeof *ascent->best_multiplier);
+  plim_release(ctx, ascent->direction, ascent->capacity[2], sizeof *ascent->direction);
   plim_block_release(ctx, &ascent->block);
   plim_release(ctx, ascent, 1, sizeof *ascent);
 }

@@ -141,7 +141,7 @@ plim_status plim_cut_model_make(const plim_problem *p, int is_order_fixed, plim_
   PLIM_CHECK(plim_cut_segments_make(p, &model->order, &model->segments));
   int64_t columns = model->segments.n;
   for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;
-  model->room_columns = (int32_t)columns;
+  model->column_capacity = (int32_t)columns;
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items * model->order.words, sizeof *model->needed, &model->needed));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->cost_ns, &model->cost_ns));
   PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->saved_bytes, &model->saved_bytes));
@@ -159,8 +159,8 @@ void plim_cut_model_free(plim_cut_model *model) {
   plim_release(ctx, model->needed, model->problem->n_items * model->order.words, sizeof *model->needed);
   plim_cut_order_free(&model->order);
   plim_cut_segments_free(&model->segments);
-  plim_release(ctx, model->cost_ns, model->room_columns, sizeof *model->cost_ns);
-  plim_release(ctx, model->saved_bytes, model->room_columns, sizeof *model->saved_bytes);
+  plim_release(ctx, model->cost_ns, model->column_capacity, sizeof *model->cost_ns);
+  plim_release(ctx, model->saved_bytes, model->column_capacity, sizeof *model->saved_bytes);
   plim_release(ctx, model->cut, model->problem->n_ops, sizeof *model->cut);
   plim_release(ctx, model, 1, sizeof *model);
 }

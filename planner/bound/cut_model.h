@@ -50,7 +50,7 @@ typedef struct plim_cut_segments {
   int32_t n_ops, n;
   int32_t *first;  /* [n_ops + 1] an op's segments are [first[op], first[op + 1]), in order */
   int32_t *begins; /* [n] at the first run of that op; an op's first segment at its own */
-  int64_t room;
+  int64_t capacity;
 } plim_cut_segments;
 
 /* O(operands). */
@@ -104,7 +104,7 @@ typedef struct plim_cut_model {
   int32_t n_cuts;
   plim_cut *cut;    /* [n_cuts] by what is needed, the most first: a smaller budget's cuts start with a larger one's */
   int64_t least_ns; /* every op once */
-  int32_t room_columns;
+  int32_t column_capacity;
   uint64_t *needed; /* [n_items][order.words] bit v: the item is needed at op v */
 } plim_cut_model;
 

@@ -24,7 +24,7 @@ typedef struct plim_cut_tree {
   plim_cut_node *node; /* [n_nodes] */
   int32_t *open;       /* [n_open] heap of nodes by bound */
   int32_t n_nodes, n_open;
-  int64_t room_nodes, room_open;
+  int64_t node_capacity, open_capacity;
 } plim_cut_tree;
 
 /* An empty tree is {.ctx = ctx}. Add a node that is not open; *out: its number. */

@@ -23,18 +23,18 @@ typedef struct candidate {
 
 struct plim_lp {
   plim_context *ctx;
-  int32_t n, room, m; /* columns, rows at most, rows */
-  int32_t entries;    /* of a line: nonbasic variables; as many as there are columns in rows */
-  double *cost;       /* [n] */
-  double *low, *high; /* [n + room] by variable: columns, then slacks */
-  double *line;       /* [room][n] */
-  double *constant;   /* [room] of a line */
-  double *reduced;    /* [n] line of the objective */
-  int32_t *basic;     /* [room] variable of a line */
-  int32_t *nonbasic;  /* [n] variable of an entry */
-  int32_t *where;     /* [n + room] line (>= 0) or -1 - entry; NOWHERE: a column that no row has */
-  double *value;      /* [n + room] */
-  double *length;     /* [room] squared, of a line */
+  int32_t n, capacity, m; /* columns, rows at most, rows */
+  int32_t entries;        /* of a line: nonbasic variables; as many as there are columns in rows */
+  double *cost;           /* [n] */
+  double *low, *high;     /* [n + capacity] by variable: columns, then slacks */
+  double *line;           /* [capacity][n] */
+  double *constant;       /* [capacity] of a line */
+  double *reduced;        /* [n] line of the objective */
+  int32_t *basic;         /* [capacity] variable of a line */
+  int32_t *nonbasic;      /* [n] variable of an entry */
+  int32_t *where;         /* [n + capacity] line (>= 0) or -1 - entry; NOWHERE: a column that no row has */
+  double *value;          /* [n + capacity] */
+  double *length;         /* [capacity] squared, of a line */
   candidate *candidates;
   int64_t work;
   /* why there is no solution: the line that cannot be brought back, by how much, and whether it is too low */
@@ -46,25 +46,25 @@ struct plim_lp {
 enum { NOWHERE = INT32_MIN };
 
 static void lay_out(plim_lp *lp, plim_block *memory) {
-  int64_t n = lp->n, room = lp->room;
+  int64_t n = lp->n, capacity = lp->capacity;
   lp->cost = plim_block_take(memory, n, sizeof *lp->cost);
-  lp->low = plim_block_take(memory, n + room, sizeof *lp->low);
-  lp->high = plim_block_take(memory, n + room, sizeof *lp->high);
-  lp->line = plim_block_take(memory, room * n, sizeof *lp->line);
-  lp->constant = plim_block_take(memory, room, sizeof *lp->constant);
+  lp->low = plim_block_take(memory, n + capacity, sizeof *lp->low);
+  lp->high = plim_block_take(memory, n + capacity, sizeof *lp->high);
+  lp->line = plim_block_take(memory, capacity * n, sizeof *lp->line);
+  lp->constant = plim_block_take(memory, capacity, sizeof *lp->constant);
   lp->reduced = plim_block_take(memory, n, sizeof *lp->reduced);
-  lp->basic = plim_block_take(memory, room, sizeof *lp->basic);
+  lp->basic = plim_block_take(memory, capacity, sizeof *lp->basic);
   lp->nonbasic = plim_block_take(memory, n, sizeof *lp->nonbasic);
-  lp->where = plim_block_take(memory, n + room, sizeof *lp->where);
-  lp->length = plim_block_take(memory, room, sizeof *lp->length);
-  lp->value = plim_block_take(memory, n + room, sizeof *lp->value);
+  lp->where = plim_block_take(memory, n + capacity, sizeof *lp->where);
+  lp->length = plim_block_take(memory, capacity, sizeof *lp->length);
+  lp->value = plim_block_take(memory, n + capacity, sizeof *lp->value);
   lp->candidates = plim_block_take(memory, n, sizeof *lp->candidates);
 }
 
-plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost, int32_t room, plim_lp **out) {
+plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost, int32_t capacity, plim_lp **out) {
   plim_lp *lp = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *lp, &lp));
-  *lp = (plim_lp){.ctx = ctx, .n = n_columns, .room = room};
+  *lp = (plim_lp){.ctx = ctx, .n = n_columns, .capacity = capacity};
   lay_out(lp, &lp->block);
   plim_status status = plim_block_allocate(ctx, &lp->block);
   if (status != PLIM_OK) {
@@ -89,7 +89,7 @@ void plim_lp_free(plim_lp *lp) {
 }
 
 int plim_lp_full(const plim_lp *lp) {
-  return lp->m == lp->room;
+  return lp->m == lp->capacity;
 }
 
 int64_t plim_lp_work(const plim_lp *lp) {

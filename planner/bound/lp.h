@@ -26,7 +26,7 @@ typedef struct plim_cut_rows {
   plim_context *ctx;
   int32_t n;
   plim_cut_row *row; /* [n] each with arrays of its own */
-  int64_t room;
+  int64_t capacity;
 } plim_cut_rows;
 
 /* Give the row weights and demand for a budget. demand <= 0: the budget asks nothing of it, weights are left. O(n). */
@@ -75,8 +75,8 @@ typedef struct plim_lp plim_lp;
 
 typedef enum plim_lp_end { PLIM_LP_OPTIMAL, PLIM_LP_INFEASIBLE, PLIM_LP_TIRED /* too many pivots */ } plim_lp_end;
 
-/* No rows; column j costs cost[j] >= 0 and lies in [0, 1]. At most `room` rows. */
-PLIM_MUST_USE plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost, int32_t room,
+/* No rows; column j costs cost[j] >= 0 and lies in [0, 1]. At most `capacity` rows. */
+PLIM_MUST_USE plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost, int32_t capacity,
                                       plim_lp **out);
 void plim_lp_free(plim_lp *lp); /* NULL is legal */
 

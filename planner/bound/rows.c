@@ -31,7 +31,7 @@ plim_status plim_cut_rows_add(plim_cut_rows *rows, const plim_cut_row *row) {
   plim_cut_row copy = *row;
   copy.column = NULL;
   copy.weight = copy.bytes = NULL;
-  PLIM_TRY(plim_array_reserve(rows->ctx, &rows->row, &rows->room, rows->n + 1, sizeof *rows->row));
+  PLIM_TRY(plim_array_reserve(rows->ctx, &rows->row, &rows->capacity, rows->n + 1, sizeof *rows->row));
   plim_status status = plim_allocate(rows->ctx, row->n, sizeof *copy.column, &copy.column);
   if (status == PLIM_OK) status = plim_allocate(rows->ctx, row->n, sizeof *copy.weight, &copy.weight);
   if (status == PLIM_OK) status = plim_allocate(rows->ctx, row->n, sizeof *copy.bytes, &copy.bytes);
@@ -60,6 +60,6 @@ void plim_cut_rows_sift(plim_cut_rows *rows, const uint8_t *keep) {
 
 void plim_cut_rows_free(plim_cut_rows *rows) {
   for (int32_t r = 0; r < rows->n; r++) release_row(rows, &rows->row[r]);
-  plim_release(rows->ctx, rows->row, rows->room, sizeof *rows->row);
+  plim_release(rows->ctx, rows->row, rows->capacity, sizeof *rows->row);
   *rows = (plim_cut_rows){.ctx = rows->ctx};
 }

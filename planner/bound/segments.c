@@ -31,8 +31,8 @@ static plim_ids readers_of(const plim_problem *p, int32_t op) {
 }
 
 static plim_status add_segment(plim_cut_segments *segments, int32_t begins) {
-  PLIM_TRY(
-      plim_array_reserve(segments->ctx, &segments->begins, &segments->room, segments->n + 1, sizeof *segments->begins));
+  PLIM_TRY(plim_array_reserve(segments->ctx, &segments->begins, &segments->capacity, segments->n + 1,
+                              sizeof *segments->begins));
   segments->begins[segments->n++] = begins;
   return PLIM_OK;
 }
@@ -65,7 +65,7 @@ done:
 
 void plim_cut_segments_free(plim_cut_segments *segments) {
   plim_release(segments->ctx, segments->first, segments->first ? segments->n_ops + 1 : 0, sizeof *segments->first);
-  plim_release(segments->ctx, segments->begins, segments->room, sizeof *segments->begins);
+  plim_release(segments->ctx, segments->begins, segments->capacity, sizeof *segments->begins);
   *segments = (plim_cut_segments){.ctx = segments->ctx};
 }
 

@@ -10,11 +10,11 @@ typedef struct plan_writer {
   const plim_timeline *timeline;
   const plim_schedule *schedule;
   const plim_placement *placement;
-  plim_command *command;                       /* [runs] */
-  plim_plan_buffer *buffer;                    /* [room_buffers] */
-  plim_plan_variant *variant;                  /* [runs] */
-  int32_t *variant_at;                         /* [n_choices] index + 1 of the choice among the plan's variants */
-  int32_t n_buffers, n_variants, room_buffers; /* written so far; room for buffers */
+  plim_command *command;                          /* [runs] */
+  plim_plan_buffer *buffer;                       /* [buffer_capacity] */
+  plim_plan_variant *variant;                     /* [runs] */
+  int32_t *variant_at;                            /* [n_choices] index + 1 of the choice among the plan's variants */
+  int32_t n_buffers, n_variants, buffer_capacity; /* written so far; room for buffers */
 } plan_writer;
 
 /* A command for each run, with its variant; then the in-place pairs, from the lifetimes that have a successor. */
@@ -101,10 +101,10 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   const plim_problem *p = timeline->problem;
   plim_context *ctx = p->ctx;
   plan_writer writer = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
-  writer.room_buffers = timeline->n_lifetimes + schedule->n + p->graph->n_storages;
+  writer.buffer_capacity = timeline->n_lifetimes + schedule->n + p->graph->n_storages;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *writer.command, &writer.command));
-  PLIM_CHECK(plim_allocate(ctx, writer.room_buffers, sizeof *writer.buffer, &writer.buffer));
+  PLIM_CHECK(plim_allocate(ctx, writer.buffer_capacity, sizeof *writer.buffer, &writer.buffer));
   PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *writer.variant, &writer.variant));
   PLIM_CHECK(plim_allocate(ctx, p->n_choices, sizeof *writer.variant_at, &writer.variant_at));
   write_commands(&writer);
@@ -114,7 +114,7 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   PLIM_CHECK(write_plan(&writer, emission, out));
 done:
   plim_release(ctx, writer.command, schedule->n, sizeof *writer.command);
-  plim_release(ctx, writer.buffer, writer.room_buffers, sizeof *writer.buffer);
+  plim_release(ctx, writer.buffer, writer.buffer_capacity, sizeof *writer.buffer);
   plim_release(ctx, writer.variant, schedule->n, sizeof *writer.variant);
   plim_release(ctx, writer.variant_at, p->n_choices, sizeof *writer.variant_at);
   return status;

@@ -5,21 +5,21 @@
  * persistent bytes: they are added to every offset afterwards. */
 #include "planner/core/timeline.h"
 
-static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t need, size_t size) {
-  if (need <= *room) return PLIM_OK;
-  PLIM_TRY(plim_resize_array(ctx, array, *room, need, size));
-  *room = need;
+static plim_status grow(plim_context *ctx, void *array, int32_t *capacity, int32_t need, size_t size) {
+  if (need <= *capacity) return PLIM_OK;
+  PLIM_TRY(plim_resize_array(ctx, array, *capacity, need, size));
+  *capacity = need;
   return PLIM_OK;
 }
 
 static plim_status reserve(plim_placement *placement, const plim_timeline *timeline) {
-  int32_t boxes = timeline->n_lifetimes + timeline->n_runs, room = placement->room_boxes;
-  PLIM_TRY(grow(placement->ctx, &placement->box_of_lifetime, &placement->room_lifetimes, timeline->n_lifetimes,
+  int32_t boxes = timeline->n_lifetimes + timeline->n_runs, capacity = placement->box_capacity;
+  PLIM_TRY(grow(placement->ctx, &placement->box_of_lifetime, &placement->lifetime_capacity, timeline->n_lifetimes,
                 sizeof *placement->box_of_lifetime));
-  PLIM_TRY(grow(placement->ctx, &placement->box_of_run, &placement->room_runs, timeline->n_runs,
+  PLIM_TRY(grow(placement->ctx, &placement->box_of_run, &placement->run_capacity, timeline->n_runs,
                 sizeof *placement->box_of_run));
-  if (boxes <= room) return PLIM_OK;
-  /* the two arrays share one room: both are made before the old ones go, so that a failure leaves them */
+  if (boxes <= capacity) return PLIM_OK;
+  /* the two arrays share one capacity: both are made before the old ones go, so that a failure leaves them */
   plim_box *box = NULL;
   int64_t *offset = NULL;
   PLIM_TRY(plim_allocate(placement->ctx, boxes, sizeof *box, &box));
@@ -28,11 +28,11 @@ static plim_status reserve(plim_placement *placement, const plim_timeline *timel
     plim_release(placement->ctx, box, boxes, sizeof *box);
     return status;
   }
-  plim_release(placement->ctx, placement->box, room, sizeof *box);
-  plim_release(placement->ctx, placement->offset, room, sizeof *offset);
+  plim_release(placement->ctx, placement->box, capacity, sizeof *box);
+  plim_release(placement->ctx, placement->offset, capacity, sizeof *offset);
   placement->box = box;
   placement->offset = offset;
-  placement->room_boxes = boxes;
+  placement->box_capacity = boxes;
   return PLIM_OK;
 }
 
@@ -96,10 +96,10 @@ plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeli
 }
 
 void plim_placement_free(plim_placement *placement) {
-  plim_release(placement->ctx, placement->box_of_lifetime, placement->room_lifetimes,
+  plim_release(placement->ctx, placement->box_of_lifetime, placement->lifetime_capacity,
                sizeof *placement->box_of_lifetime);
-  plim_release(placement->ctx, placement->box_of_run, placement->room_runs, sizeof *placement->box_of_run);
-  plim_release(placement->ctx, placement->box, placement->room_boxes, sizeof *placement->box);
-  plim_release(placement->ctx, placement->offset, placement->room_boxes, sizeof *placement->offset);
+  plim_release(placement->ctx, placement->box_of_run, placement->run_capacity, sizeof *placement->box_of_run);
+  plim_release(placement->ctx, placement->box, placement->box_capacity, sizeof *placement->box);
+  plim_release(placement->ctx, placement->offset, placement->box_capacity, sizeof *placement->offset);
   *placement = (plim_placement){.ctx = placement->ctx};
 }

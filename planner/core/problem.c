@@ -18,12 +18,12 @@ typedef struct edge {
 typedef struct problem_builder {
   plim_problem *problem;
   int32_t *item_of; /* [n_storages] -1: the storage is no item */
-  edge *edges;      /* [room] of the lists that are made next */
-  int64_t n_edges, room;
+  edge *edges;      /* [capacity] of the lists that are made next */
+  int64_t n_edges, capacity;
 } problem_builder;
 
 static plim_status add_edge(problem_builder *builder, int32_t row, int32_t value) {
-  PLIM_TRY(plim_array_reserve(builder->problem->ctx, &builder->edges, &builder->room, builder->n_edges + 1,
+  PLIM_TRY(plim_array_reserve(builder->problem->ctx, &builder->edges, &builder->capacity, builder->n_edges + 1,
                               sizeof *builder->edges));
   builder->edges[builder->n_edges++] = (edge){row, value};
   return PLIM_OK;
@@ -86,14 +86,15 @@ static void flip_edges(problem_builder *builder) {
 static plim_status reserve_pool(problem_builder *builder) {
   plim_problem *p = builder->problem;
   const plim_graph *g = p->graph;
-  int64_t room = 0;
+  int64_t capacity = 0;
   for (int32_t v = 0; v < g->n_ops; v++) {
     const plim_op *op = &g->op[v];
-    room += 3 * (int64_t)op->n_reads + op->n_writes;                  /* reads, readers, preds and succs by data */
-    room += 4 * ((int64_t)op->n_reads + op->n_updates) + op->n_reads; /* preds, succs, closed_by, closes by updates */
+    capacity += 3 * (int64_t)op->n_reads + op->n_writes; /* reads, readers, preds and succs by data */
+    capacity +=
+        4 * ((int64_t)op->n_reads + op->n_updates) + op->n_reads; /* preds, succs, closed_by, closes by updates */
   }
-  p->room_pool = room;
-  return plim_allocate(p->ctx, room, sizeof *p->pool, &p->pool);
+  p->pool_capacity = capacity;
+  return plim_allocate(p->ctx, capacity, sizeof *p->pool, &p->pool);
 }
 
 static plim_status make_items(problem_builder *builder) {
@@ -260,7 +261,7 @@ plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const 
   p->align = options->unpacked ? 1 : PLIM_ALIGN;
   problem_builder builder = {.problem = p};
   plim_status status = build_problem(&builder, options);
-  plim_release(ctx, builder.edges, builder.room, sizeof *builder.edges);
+  plim_release(ctx, builder.edges, builder.capacity, sizeof *builder.edges);
   plim_release(ctx, builder.item_of, graph->n_storages, sizeof *builder.item_of);
   if (status != PLIM_OK) {
     plim_problem_free(p);
@@ -282,6 +283,6 @@ void plim_problem_free(plim_problem *p) {
   plim_release(p->ctx, p->own_item, p->graph->n_storages, sizeof *p->own_item);
   plim_release(p->ctx, p->overwrite, p->n_overwrites, sizeof *p->overwrite);
   plim_release(p->ctx, p->choice, p->n_choices, sizeof *p->choice);
-  plim_release(p->ctx, p->pool, p->room_pool, sizeof *p->pool);
+  plim_release(p->ctx, p->pool, p->pool_capacity, sizeof *p->pool);
   plim_release(p->ctx, p, 1, sizeof *p);
 }

@@ -98,8 +98,8 @@ typedef struct plim_problem {
   plim_item *own_item;
   plim_overwrite *overwrite; /* [n_overwrites] of all ops */
   plim_choice *choice;       /* [n_choices] of all ops */
-  int32_t *pool;             /* [room_pool] elements of all lists; n_pool are used */
-  int64_t n_overwrites, n_choices, n_pool, room_pool;
+  int32_t *pool;             /* [pool_capacity] elements of all lists; n_pool are used */
+  int64_t n_overwrites, n_choices, n_pool, pool_capacity;
 } plim_problem;
 
 /* Make the problem of a graph. Graph and profile must outlive it.
@@ -151,12 +151,12 @@ static inline double plim_problem_percent(const plim_problem *problem, int64_t t
 
 typedef struct plim_schedule {
   plim_context *ctx;
-  int32_t n, room; /* runs; runs that fit in the memory */
-  int32_t *op;     /* [n] */
-  int32_t *choice; /* [n] index among the choices of the op */
+  int32_t n, capacity; /* runs; runs that fit in the memory */
+  int32_t *op;         /* [n] */
+  int32_t *choice;     /* [n] index among the choices of the op */
 } plim_schedule;
 
-PLIM_MUST_USE plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t room);
+PLIM_MUST_USE plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t capacity);
 PLIM_MUST_USE plim_status plim_schedule_add(plim_schedule *schedule, int32_t op, int32_t choice);
 PLIM_MUST_USE plim_status plim_schedule_copy(plim_schedule *to, const plim_schedule *from);
 void plim_schedule_free(plim_schedule *schedule);                         /* leaves it empty */

@@ -3,23 +3,23 @@
 
 #include <string.h>
 
-plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t room) {
-  if (room <= schedule->room) return PLIM_OK;
-  if (room < schedule->room + schedule->room / 2) room = schedule->room + schedule->room / 2;
+plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t capacity) {
+  if (capacity <= schedule->capacity) return PLIM_OK;
+  if (capacity < schedule->capacity + schedule->capacity / 2) capacity = schedule->capacity + schedule->capacity / 2;
   /* both arrays are in one block: the ops, then the choices */
   int32_t *block = NULL;
-  PLIM_TRY(plim_allocate(schedule->ctx, 2 * (int64_t)room, sizeof *block, &block));
+  PLIM_TRY(plim_allocate(schedule->ctx, 2 * (int64_t)capacity, sizeof *block, &block));
   if (schedule->n > 0) memcpy(block, schedule->op, (size_t)schedule->n * sizeof *block);
-  if (schedule->n > 0) memcpy(block + room, schedule->choice, (size_t)schedule->n * sizeof *block);
-  plim_release(schedule->ctx, schedule->op, 2 * (int64_t)schedule->room, sizeof *schedule->op);
+  if (schedule->n > 0) memcpy(block + capacity, schedule->choice, (size_t)schedule->n * sizeof *block);
+  plim_release(schedule->ctx, schedule->op, 2 * (int64_t)schedule->capacity, sizeof *schedule->op);
   schedule->op = block;
-  schedule->choice = block + room;
-  schedule->room = room;
+  schedule->choice = block + capacity;
+  schedule->capacity = capacity;
   return PLIM_OK;
 }
 
 plim_status plim_schedule_add(plim_schedule *schedule, int32_t op, int32_t choice) {
-  if (schedule->n == schedule->room) PLIM_TRY(plim_schedule_reserve(schedule, schedule->n + 64));
+  if (schedule->n == schedule->capacity) PLIM_TRY(plim_schedule_reserve(schedule, schedule->n + 64));
   schedule->op[schedule->n] = op;
   schedule->choice[schedule->n++] = choice;
   return PLIM_OK;
@@ -34,7 +34,7 @@ plim_status plim_schedule_copy(plim_schedule *to, const plim_schedule *from) {
 }
 
 void plim_schedule_free(plim_schedule *schedule) {
-  plim_release(schedule->ctx, schedule->op, 2 * (int64_t)schedule->room, sizeof *schedule->op);
+  plim_release(schedule->ctx, schedule->op, 2 * (int64_t)schedule->capacity, sizeof *schedule->op);
   *schedule = (plim_schedule){.ctx = schedule->ctx};
 }
 

@@ -29,8 +29,8 @@ void plim_timeline_free(plim_timeline *timeline) {
   plim_context *ctx = timeline->problem->ctx;
   plim_release(ctx, timeline->latest, timeline->problem->n_items, sizeof *timeline->latest);
   plim_release(ctx, timeline->ran, timeline->problem->n_ops, sizeof *timeline->ran);
-  plim_release(ctx, timeline->own_lifetime, timeline->room_lifetimes, sizeof *timeline->own_lifetime);
-  plim_release(ctx, timeline->own_level, timeline->room_runs, sizeof *timeline->own_level);
+  plim_release(ctx, timeline->own_lifetime, timeline->lifetime_capacity, sizeof *timeline->own_lifetime);
+  plim_release(ctx, timeline->own_level, timeline->run_capacity, sizeof *timeline->own_level);
   plim_release(ctx, timeline, 1, sizeof *timeline);
 }
 
@@ -39,15 +39,15 @@ static plim_status reserve(plim_timeline *timeline, const plim_schedule *schedul
   int64_t lifetimes = p->n_items;
   for (int32_t j = 0; j < schedule->n; j++) lifetimes += p->op[schedule->op[j]].writes.n;
   if (lifetimes > INT32_MAX) return plim_fail(p->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long", schedule->n);
-  if (lifetimes > timeline->room_lifetimes) {
-    PLIM_TRY(plim_resize_array(p->ctx, &timeline->own_lifetime, timeline->room_lifetimes, lifetimes,
+  if (lifetimes > timeline->lifetime_capacity) {
+    PLIM_TRY(plim_resize_array(p->ctx, &timeline->own_lifetime, timeline->lifetime_capacity, lifetimes,
                                sizeof *timeline->own_lifetime));
-    timeline->room_lifetimes = (int32_t)lifetimes;
+    timeline->lifetime_capacity = (int32_t)lifetimes;
   }
-  if (schedule->n + 1 > timeline->room_runs) {
-    PLIM_TRY(plim_resize_array(p->ctx, &timeline->own_level, timeline->room_runs, schedule->n + 1,
+  if (schedule->n + 1 > timeline->run_capacity) {
+    PLIM_TRY(plim_resize_array(p->ctx, &timeline->own_level, timeline->run_capacity, schedule->n + 1,
                                sizeof *timeline->own_level));
-    timeline->room_runs = schedule->n + 1;
+    timeline->run_capacity = schedule->n + 1;
   }
   timeline->lifetime = timeline->own_lifetime;
   timeline->level = timeline->own_level;

@@ -33,11 +33,11 @@ typedef struct plim_timeline {
   int64_t peak_bytes;            /* largest level */
   int64_t time_ns;               /* sum over all runs */
   /* memory, kept from one evaluation to the next */
-  plim_lifetime *own_lifetime; /* [room_lifetimes] */
-  int64_t *own_level;          /* [room_runs] */
+  plim_lifetime *own_lifetime; /* [lifetime_capacity] */
+  int64_t *own_level;          /* [run_capacity] */
   int32_t *latest;             /* [n_items] newest lifetime of an item while the runs are walked; -1: none yet */
   int32_t *ran;                /* [n_ops] 1: the op has run */
-  int32_t room_runs, room_lifetimes;
+  int32_t run_capacity, lifetime_capacity;
 } plim_timeline;
 
 /* A new timeline is empty. It can evaluate any number of schedules. */
@@ -91,7 +91,7 @@ typedef struct plim_placement {
   plim_box *box;            /* [n_boxes] lifetimes and sizes */
   int64_t *offset;          /* [n_boxes] bytes from the arena base */
   int64_t packed_bytes;     /* arena size: largest offset + size, persistent bytes included */
-  int32_t room_boxes, room_lifetimes, room_runs;
+  int32_t box_capacity, lifetime_capacity, run_capacity;
 } plim_placement;
 
 /* Pack the lifetimes and workspaces of an evaluated timeline.

@@ -35,7 +35,7 @@ typedef struct plim_dag {
   /* owned */
   plim_dag_node *own_node;
   int32_t *pool, *item_node;
-  int64_t room_pool;
+  int64_t pool_capacity;
 } plim_dag;
 
 /* Reduce. `budget_bytes` only serves the choices of variants. The problem must outlive the dag. O(graph). */

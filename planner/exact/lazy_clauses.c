@@ -36,7 +36,7 @@ done:
 }
 
 static void release_pool(plim_lazy_clauses *clauses, plim_lazy_clauses_pool *pool) {
-  plim_release(clauses->ctx, pool->at, pool->room, sizeof *pool->at);
+  plim_release(clauses->ctx, pool->at, pool->capacity, sizeof *pool->at);
 }
 
 void plim_lazy_clauses_free(plim_lazy_clauses *clauses) {
@@ -44,7 +44,7 @@ void plim_lazy_clauses_free(plim_lazy_clauses *clauses) {
   plim_context *ctx = clauses->ctx;
   int64_t sides = 2 * (int64_t)clauses->n_variables + 1;
   for (int32_t s = 0; clauses->watch && s < 2 * clauses->n_variables; s++) {
-    plim_release(ctx, clauses->watch[s].at, clauses->watch[s].room, sizeof *clauses->watch[s].at);
+    plim_release(ctx, clauses->watch[s].at, clauses->watch[s].capacity, sizeof *clauses->watch[s].at);
   }
   plim_release(ctx, clauses->least, sides, sizeof *clauses->least);
   plim_release(ctx, clauses->latest, sides, sizeof *clauses->latest);
@@ -53,9 +53,9 @@ void plim_lazy_clauses_free(plim_lazy_clauses *clauses) {
   plim_release(ctx, clauses->need_at, sides, sizeof *clauses->need_at);
   plim_release(ctx, clauses->need_least, sides, sizeof *clauses->need_least);
   plim_release(ctx, clauses->touched, sides, sizeof *clauses->touched);
-  plim_release(ctx, clauses->trail, clauses->room_trail, sizeof *clauses->trail);
-  plim_release(ctx, clauses->level, clauses->room_levels, sizeof *clauses->level);
-  plim_release(ctx, clauses->clause, clauses->room_clauses, sizeof *clauses->clause);
+  plim_release(ctx, clauses->trail, clauses->trail_capacity, sizeof *clauses->trail);
+  plim_release(ctx, clauses->level, clauses->level_capacity, sizeof *clauses->level);
+  plim_release(ctx, clauses->clause, clauses->clause_capacity, sizeof *clauses->clause);
   release_pool(clauses, &clauses->reasons);
   release_pool(clauses, &clauses->literals);
   release_pool(clauses, &clauses->conflict);
@@ -66,7 +66,7 @@ void plim_lazy_clauses_free(plim_lazy_clauses *clauses) {
 /* ---- bounds ---- */
 
 static plim_status add_to(plim_context *ctx, plim_lazy_clauses_pool *pool, plim_lazy_clauses_bound b) {
-  PLIM_TRY(plim_array_reserve(ctx, &pool->at, &pool->room, (int64_t)pool->n + 1, sizeof *pool->at));
+  PLIM_TRY(plim_array_reserve(ctx, &pool->at, &pool->capacity, (int64_t)pool->n + 1, sizeof *pool->at));
   pool->at[pool->n++] = b;
   return PLIM_OK;
 }
@@ -83,7 +83,7 @@ int32_t plim_lazy_clauses_change_of(const plim_lazy_clauses *clauses, plim_lazy_
 
 static plim_status move_bound(plim_lazy_clauses *clauses, plim_lazy_clauses_bound b, int32_t clause, int32_t begin,
                               int32_t end) {
-  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->trail, &clauses->room_trail, (int64_t)clauses->n_trail + 1,
+  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->trail, &clauses->trail_capacity, (int64_t)clauses->n_trail + 1,
                               sizeof *clauses->trail));
   clauses->trail[clauses->n_trail] = (plim_lazy_clauses_change){.side = b.side,
                                                                 .before = clauses->least[b.side],
@@ -98,7 +98,7 @@ static plim_status move_bound(plim_lazy_clauses *clauses, plim_lazy_clauses_boun
 }
 
 plim_status plim_lazy_clauses_open(plim_lazy_clauses *clauses) {
-  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->level, &clauses->room_levels, (int64_t)clauses->n_levels + 1,
+  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->level, &clauses->level_capacity, (int64_t)clauses->n_levels + 1,
                               sizeof *clauses->level));
   clauses->level[clauses->n_levels++] = (plim_lazy_clauses_level){clauses->n_trail, clauses->reasons.n, 0};
   return PLIM_OK;
@@ -145,7 +145,7 @@ static plim_status watch_bound(plim_lazy_clauses *clauses, plim_lazy_clauses_bou
   plim_lazy_clauses_bound denial = plim_lazy_clauses_not(b);
   plim_lazy_clauses_watches *watches = &clauses->watch[denial.side];
   PLIM_TRY(
-      plim_array_reserve(clauses->ctx, &watches->at, &watches->room, (int64_t)watches->n + 1, sizeof *watches->at));
+      plim_array_reserve(clauses->ctx, &watches->at, &watches->capacity, (int64_t)watches->n + 1, sizeof *watches->at));
   watches->at[watches->n++] = (plim_lazy_clauses_watch){clause, denial.least};
   return PLIM_OK;
 }
@@ -285,8 +285,8 @@ static int32_t count_levels(plim_lazy_clauses *clauses) {
 }
 
 static plim_status add_clause(plim_lazy_clauses *clauses, int32_t levels) {
-  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->clause, &clauses->room_clauses, (int64_t)clauses->n_clauses + 1,
-                              sizeof *clauses->clause));
+  PLIM_TRY(plim_array_reserve(clauses->ctx, &clauses->clause, &clauses->clause_capacity,
+                              (int64_t)clauses->n_clauses + 1, sizeof *clauses->clause));
   plim_lazy_clauses_clause c = {clauses->literals.n, clauses->learned.n, levels, clauses->clause_bump};
   for (int32_t i = 0; i < c.n; i++) PLIM_TRY(add_to(clauses->ctx, &clauses->literals, clauses->learned.at[i]));
   PLIM_TRY(watch_bound(clauses, clauses->learned.at[0], clauses->n_clauses));

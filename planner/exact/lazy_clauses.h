@@ -48,13 +48,13 @@ typedef struct plim_lazy_clauses_watch {
 typedef struct plim_lazy_clauses_watches {
   int32_t n;
   plim_lazy_clauses_watch *at; /* [n] */
-  int64_t room;
+  int64_t capacity;
 } plim_lazy_clauses_watches;
 
 typedef struct plim_lazy_clauses_pool {
   int32_t n;
   plim_lazy_clauses_bound *at; /* [n] */
-  int64_t room;
+  int64_t capacity;
 } plim_lazy_clauses_pool;
 
 typedef struct plim_lazy_clauses_level {
@@ -89,7 +89,7 @@ typedef struct plim_lazy_clauses {
   int32_t *need_at, *need_least; /* [2 n] change that is needed, -1, and how much of it */
   int32_t *touched, n_touched;   /* [2 n] */
   int32_t mark;
-  int64_t room_trail, room_levels, room_clauses;
+  int64_t trail_capacity, level_capacity, clause_capacity;
 } plim_lazy_clauses;
 
 /* low, high [n]: the domains. */

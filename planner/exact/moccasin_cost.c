@@ -22,23 +22,23 @@ typedef struct plim_moccasin_relief {
 } plim_moccasin_relief;
 
 void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *cost) {
-  plim_release(ctx, cost->left, cost->room, sizeof *cost->left);
-  plim_release(ctx, cost->relief, cost->room, sizeof *cost->relief);
-  plim_release(ctx, cost->spared, (int64_t)cost->room * PLIM_MOCCASIN_MAX_ROWS, sizeof *cost->spared);
-  plim_release(ctx, cost->rows_before, (int64_t)cost->room_positions + 1, sizeof *cost->rows_before);
+  plim_release(ctx, cost->left, cost->capacity, sizeof *cost->left);
+  plim_release(ctx, cost->relief, cost->capacity, sizeof *cost->relief);
+  plim_release(ctx, cost->spared, (int64_t)cost->capacity * PLIM_MOCCASIN_MAX_ROWS, sizeof *cost->spared);
+  plim_release(ctx, cost->rows_before, (int64_t)cost->position_capacity + 1, sizeof *cost->rows_before);
   *cost = (plim_moccasin_cost){0};
 }
 
 static plim_status reserve(plim_moccasin_cost *cost, const plim_moccasin_model *model) {
   plim_context *ctx = model->dag->ctx;
-  if (model->n_uses <= cost->room && model->n_positions <= cost->room_positions) return PLIM_OK;
+  if (model->n_uses <= cost->capacity && model->n_positions <= cost->position_capacity) return PLIM_OK;
   plim_moccasin_cost_free(ctx, cost);
-  cost->room = model->n_uses + model->n_uses / 2;
-  cost->room_positions = model->n_positions + model->n_positions / 2;
-  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room * PLIM_MOCCASIN_MAX_ROWS, sizeof *cost->spared, &cost->spared));
-  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room_positions + 1, sizeof *cost->rows_before, &cost->rows_before));
-  PLIM_TRY(plim_allocate(ctx, cost->room, sizeof *cost->left, &cost->left));
-  return plim_allocate(ctx, cost->room, sizeof *cost->relief, &cost->relief);
+  cost->capacity = model->n_uses + model->n_uses / 2;
+  cost->position_capacity = model->n_positions + model->n_positions / 2;
+  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->capacity * PLIM_MOCCASIN_MAX_ROWS, sizeof *cost->spared, &cost->spared));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->position_capacity + 1, sizeof *cost->rows_before, &cost->rows_before));
+  PLIM_TRY(plim_allocate(ctx, cost->capacity, sizeof *cost->left, &cost->left));
+  return plim_allocate(ctx, cost->capacity, sizeof *cost->relief, &cost->relief);
 }
 
 /* One position of each stretch above the limit: its highest. */

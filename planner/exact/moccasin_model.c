@@ -75,10 +75,10 @@ done:
 
 static void release_positions(plim_moccasin_model *model) {
   plim_context *ctx = model->dag->ctx;
-  plim_release(ctx, model->position, model->room_positions, sizeof *model->position);
-  plim_release(ctx, model->certain_bytes, model->room_positions, sizeof *model->certain_bytes);
-  plim_release(ctx, model->decided_bytes, model->room_positions, sizeof *model->decided_bytes);
-  plim_release(ctx, model->tight, model->room_positions, sizeof *model->tight);
+  plim_release(ctx, model->position, model->position_capacity, sizeof *model->position);
+  plim_release(ctx, model->certain_bytes, model->position_capacity, sizeof *model->certain_bytes);
+  plim_release(ctx, model->decided_bytes, model->position_capacity, sizeof *model->decided_bytes);
+  plim_release(ctx, model->tight, model->position_capacity, sizeof *model->tight);
   model->position = NULL;
   model->certain_bytes = model->decided_bytes = NULL;
   model->tight = NULL;
@@ -99,7 +99,7 @@ void plim_moccasin_free(plim_moccasin_model *model) {
   plim_release(ctx, model->begin_of, n, sizeof *model->begin_of);
   plim_release(ctx, model->covered, n, sizeof *model->covered);
   plim_release(ctx, model->item, n, sizeof *model->item);
-  plim_release(ctx, model->use, model->room_uses, sizeof *model->use);
+  plim_release(ctx, model->use, model->use_capacity, sizeof *model->use);
   *model = (plim_moccasin_model){0};
 }
 
@@ -114,13 +114,13 @@ int plim_moccasin_may_run(const plim_moccasin_model *model, int32_t x, int32_t l
 
 static plim_status reserve_positions(plim_moccasin_model *model, int32_t n) {
   plim_context *ctx = model->dag->ctx;
-  if (n <= model->room_positions) return PLIM_OK;
+  if (n <= model->position_capacity) return PLIM_OK;
   release_positions(model);
-  model->room_positions = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, model->room_positions, sizeof *model->position, &model->position));
-  PLIM_TRY(plim_allocate(ctx, model->room_positions, sizeof *model->certain_bytes, &model->certain_bytes));
-  PLIM_TRY(plim_allocate(ctx, model->room_positions, sizeof *model->decided_bytes, &model->decided_bytes));
-  return plim_allocate(ctx, model->room_positions, sizeof *model->tight, &model->tight);
+  model->position_capacity = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, model->position_capacity, sizeof *model->position, &model->position));
+  PLIM_TRY(plim_allocate(ctx, model->position_capacity, sizeof *model->certain_bytes, &model->certain_bytes));
+  PLIM_TRY(plim_allocate(ctx, model->position_capacity, sizeof *model->decided_bytes, &model->decided_bytes));
+  return plim_allocate(ctx, model->position_capacity, sizeof *model->tight, &model->tight);
 }
 
 /* Positions: the repeats decided for a stage, in order, then its first run. */
@@ -166,7 +166,7 @@ static plim_status add_use(plim_moccasin_model *model, int32_t u, int32_t reader
   int32_t begin = model->covered[u] + 1, sure = sure_from(model, u, model->position[reader].stage, reader);
   if (sure < begin) sure = begin;
   if (begin > reader) return PLIM_OK;
-  PLIM_TRY(plim_array_reserve(model->dag->ctx, &model->use, &model->room_uses, (int64_t)model->n_uses + 1,
+  PLIM_TRY(plim_array_reserve(model->dag->ctx, &model->use, &model->use_capacity, (int64_t)model->n_uses + 1,
                               sizeof *model->use));
   model->use[model->n_uses++] = (plim_moccasin_use){u, reader, begin, sure};
   model->covered[u] = reader;

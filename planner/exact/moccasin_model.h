@@ -41,13 +41,13 @@ typedef struct plim_moccasin_model {
   int64_t *bytes;   /* [n] of the nodes */
   /* what runs for certain, by the last plim_moccasin_propagate */
   plim_moccasin_position *position;
-  int32_t n_positions, room_positions;
+  int32_t n_positions, position_capacity;
   int64_t *certain_bytes; /* [n_positions] live bytes whatever is decided further */
   int64_t *decided_bytes; /* [n_positions] live bytes when no further repeat is added */
   int64_t decided_peak;   /* largest of them */
   plim_moccasin_use *use;
   int32_t n_uses;
-  int64_t room_uses;
+  int64_t use_capacity;
   /* scratch */
   int32_t *next_in_stage, *head; /* [n_variables], [n] repeats of a stage */
   int32_t *begin_of;             /* [n] first position of a stage */
@@ -114,13 +114,13 @@ typedef struct plim_moccasin_cost {
   plim_moccasin_row row[PLIM_MOCCASIN_MAX_ROWS]; /* of the last look, the most excess first */
   int32_t n_rows;
   int64_t present_ns; /* time of the repeats that are there for certain */
-  double *left;       /* [room] of each use: what of its node's time no row has charged yet */
+  double *left;       /* [capacity] of each use: what of its node's time no row has charged yet */
   /* scratch */
-  struct plim_moccasin_relief *relief;              /* [room] of one row */
-  int32_t *spared;                                  /* [room x rows] uses that repeats may spare, row by row */
+  struct plim_moccasin_relief *relief;              /* [capacity] of one row */
+  int32_t *spared;                                  /* [capacity x rows] uses that repeats may spare, row by row */
   int32_t spared_begin[PLIM_MOCCASIN_MAX_ROWS + 1]; /* rows in order of their positions */
-  int32_t *rows_before;                             /* [room_positions + 1] rows whose position is before this one */
-  int32_t room, room_positions;
+  int32_t *rows_before;                             /* [position_capacity + 1] rows whose position is before this one */
+  int32_t capacity, position_capacity;
 } plim_moccasin_cost;
 
 void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *cost); /* {0} is an empty one */

@@ -30,7 +30,7 @@ typedef struct plim_stage_schedule {
   int64_t peak_bytes, time_ns;
   int32_t peak_position;
   int32_t *latest; /* [n] scratch */
-  int64_t room_positions;
+  int64_t position_capacity;
 } plim_stage_schedule;
 
 /* Where node i of stage t stands in an [n][n] array. */

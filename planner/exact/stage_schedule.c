@@ -30,10 +30,10 @@ done:
 
 static void release_positions(plim_stage_schedule *stages) {
   plim_context *ctx = stages->dag->ctx;
-  plim_release(ctx, stages->node, stages->room_positions, sizeof *stages->node);
-  plim_release(ctx, stages->stage, stages->room_positions, sizeof *stages->stage);
-  plim_release(ctx, stages->last, stages->room_positions, sizeof *stages->last);
-  plim_release(ctx, stages->level, stages->room_positions, sizeof *stages->level);
+  plim_release(ctx, stages->node, stages->position_capacity, sizeof *stages->node);
+  plim_release(ctx, stages->stage, stages->position_capacity, sizeof *stages->stage);
+  plim_release(ctx, stages->last, stages->position_capacity, sizeof *stages->last);
+  plim_release(ctx, stages->level, stages->position_capacity, sizeof *stages->level);
   stages->node = stages->stage = stages->last = NULL;
   stages->level = NULL;
 }
@@ -51,13 +51,13 @@ void plim_stage_schedule_free(plim_stage_schedule *stages) {
 
 static plim_status reserve_positions(plim_stage_schedule *stages, int64_t n) {
   plim_context *ctx = stages->dag->ctx;
-  if (n <= stages->room_positions) return PLIM_OK;
+  if (n <= stages->position_capacity) return PLIM_OK;
   release_positions(stages);
-  stages->room_positions = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, stages->room_positions, sizeof *stages->node, &stages->node));
-  PLIM_TRY(plim_allocate(ctx, stages->room_positions, sizeof *stages->stage, &stages->stage));
-  PLIM_TRY(plim_allocate(ctx, stages->room_positions, sizeof *stages->last, &stages->last));
-  return plim_allocate(ctx, stages->room_positions, sizeof *stages->level, &stages->level);
+  stages->position_capacity = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, stages->position_capacity, sizeof *stages->node, &stages->node));
+  PLIM_TRY(plim_allocate(ctx, stages->position_capacity, sizeof *stages->stage, &stages->stage));
+  PLIM_TRY(plim_allocate(ctx, stages->position_capacity, sizeof *stages->last, &stages->last));
+  return plim_allocate(ctx, stages->position_capacity, sizeof *stages->level, &stages->level);
 }
 
 /* Make node i available in stage t: by a run there, or kept since its last run where none is allowed any more. */

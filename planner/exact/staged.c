@@ -12,7 +12,7 @@
 
 void plim_repeats_free(plim_repeats *repeats) {
   if (!repeats->ctx) return;
-  plim_release(repeats->ctx, repeats->at, repeats->room, sizeof *repeats->at);
+  plim_release(repeats->ctx, repeats->at, repeats->capacity, sizeof *repeats->at);
   *repeats = (plim_repeats){.ctx = repeats->ctx};
 }
 
@@ -35,7 +35,7 @@ static int32_t place_of(const plim_repeats *repeats, plim_repeat repeat) {
 }
 
 static plim_status reserve(plim_repeats *repeats, int32_t n) {
-  return plim_array_reserve(repeats->ctx, &repeats->at, &repeats->room, n, sizeof *repeats->at);
+  return plim_array_reserve(repeats->ctx, &repeats->at, &repeats->capacity, n, sizeof *repeats->at);
 }
 
 plim_status plim_repeats_add(plim_repeats *repeats, plim_repeat repeat) {
@@ -67,11 +67,11 @@ plim_status plim_staged_make(const plim_dag *dag, plim_staged *out) {
 void plim_staged_free(plim_staged *staged) {
   if (!staged->dag) return;
   plim_context *ctx = staged->dag->ctx;
-  plim_release(ctx, staged->node, staged->room, sizeof *staged->node);
-  plim_release(ctx, staged->stage, staged->room, sizeof *staged->stage);
-  plim_release(ctx, staged->last, staged->room, sizeof *staged->last);
-  plim_release(ctx, staged->next, staged->room, sizeof *staged->next);
-  plim_release(ctx, staged->level, staged->room, sizeof *staged->level);
+  plim_release(ctx, staged->node, staged->capacity, sizeof *staged->node);
+  plim_release(ctx, staged->stage, staged->capacity, sizeof *staged->stage);
+  plim_release(ctx, staged->last, staged->capacity, sizeof *staged->last);
+  plim_release(ctx, staged->next, staged->capacity, sizeof *staged->next);
+  plim_release(ctx, staged->level, staged->capacity, sizeof *staged->level);
   plim_release(ctx, staged->first, staged->dag->n, sizeof *staged->first);
   plim_release(ctx, staged->latest, staged->dag->n, sizeof *staged->latest);
   *staged = (plim_staged){0};
@@ -79,28 +79,28 @@ void plim_staged_free(plim_staged *staged) {
 
 static plim_status grow(plim_staged *staged, int32_t positions) {
   plim_context *ctx = staged->dag->ctx;
-  if (positions <= staged->room) return PLIM_OK;
-  int32_t room = positions + positions / 2;
+  if (positions <= staged->capacity) return PLIM_OK;
+  int32_t capacity = positions + positions / 2;
   int64_t *level = NULL;
   int32_t *at[4] = {NULL, NULL, NULL, NULL};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *level, &level));
-  for (int i = 0; i < 4; i++) PLIM_CHECK(plim_allocate(ctx, room, sizeof *at[i], &at[i]));
-  plim_release(ctx, staged->node, staged->room, sizeof *staged->node);
-  plim_release(ctx, staged->stage, staged->room, sizeof *staged->stage);
-  plim_release(ctx, staged->last, staged->room, sizeof *staged->last);
-  plim_release(ctx, staged->next, staged->room, sizeof *staged->next);
-  plim_release(ctx, staged->level, staged->room, sizeof *staged->level);
+  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *level, &level));
+  for (int i = 0; i < 4; i++) PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *at[i], &at[i]));
+  plim_release(ctx, staged->node, staged->capacity, sizeof *staged->node);
+  plim_release(ctx, staged->stage, staged->capacity, sizeof *staged->stage);
+  plim_release(ctx, staged->last, staged->capacity, sizeof *staged->last);
+  plim_release(ctx, staged->next, staged->capacity, sizeof *staged->next);
+  plim_release(ctx, staged->level, staged->capacity, sizeof *staged->level);
   staged->node = at[0];
   staged->stage = at[1];
   staged->last = at[2];
   staged->next = at[3];
   staged->level = level;
-  staged->room = room;
+  staged->capacity = capacity;
   return PLIM_OK;
 done:
-  plim_release(ctx, level, room, sizeof *level);
-  for (int i = 0; i < 4; i++) plim_release(ctx, at[i], room, sizeof *at[i]);
+  plim_release(ctx, level, capacity, sizeof *level);
+  for (int i = 0; i < 4; i++) plim_release(ctx, at[i], capacity, sizeof *at[i]);
   return status;
 }
 

@@ -20,7 +20,7 @@ typedef struct plim_repeats {
   plim_context *ctx;
   int32_t n;
   plim_repeat *at; /* [n] */
-  int64_t room;
+  int64_t capacity;
 } plim_repeats;
 
 void plim_repeats_free(plim_repeats *repeats);
@@ -30,14 +30,14 @@ PLIM_MUST_USE plim_status plim_repeats_copy(plim_repeats *to, const plim_repeats
 /* A set of repeats, evaluated. */
 typedef struct plim_staged {
   const plim_dag *dag;
-  int32_t n, room; /* positions */
-  int32_t *node;   /* [n] */
-  int32_t *stage;  /* [n] */
-  int32_t *last;   /* [n] the last position that reads its output, itself when none does */
-  int64_t *level;  /* [n] bytes while it runs */
-  int32_t *next;   /* [n] the next position that runs the same node, -1 */
-  int32_t *first;  /* [dag->n] the first position that runs the node */
-  int32_t *latest; /* [dag->n] the last one */
+  int32_t n, capacity; /* positions */
+  int32_t *node;       /* [n] */
+  int32_t *stage;      /* [n] */
+  int32_t *last;       /* [n] the last position that reads its output, itself when none does */
+  int64_t *level;      /* [n] bytes while it runs */
+  int32_t *next;       /* [n] the next position that runs the same node, -1 */
+  int32_t *first;      /* [dag->n] the first position that runs the node */
+  int32_t *latest;     /* [dag->n] the last one */
   int64_t peak_bytes, time_ns;
 } plim_staged;
 

@@ -26,8 +26,8 @@ static void drop_point(plim_front *front, int32_t i) {
 
 void plim_front_free(plim_front *front) {
   while (front->n > 0) drop_point(front, front->n - 1);
-  plim_release(front->ctx, front->point, front->room, sizeof *front->point);
-  plim_release(front->ctx, front->attempt, front->room_tries, sizeof *front->attempt);
+  plim_release(front->ctx, front->point, front->capacity, sizeof *front->point);
+  plim_release(front->ctx, front->attempt, front->try_capacity, sizeof *front->attempt);
   *front = (plim_front){.ctx = front->ctx};
 }
 
@@ -84,7 +84,8 @@ plim_status plim_front_insert(plim_front *front, const plim_front_point *point, 
   plim_front_point fresh;
   if (added) *added = 0;
   if (at > 0 && front->point[at - 1].time_ns <= point->time_ns) return PLIM_OK;
-  PLIM_TRY(plim_array_reserve(front->ctx, &front->point, &front->room, (int64_t)front->n + 1, sizeof *front->point));
+  PLIM_TRY(
+      plim_array_reserve(front->ctx, &front->point, &front->capacity, (int64_t)front->n + 1, sizeof *front->point));
   PLIM_TRY(copy_point(front->ctx, point, &fresh));
   if (at > 0 && front->point[at - 1].bytes == point->bytes) drop_point(front, --at);
   while (at < front->n && front->point[at].time_ns >= point->time_ns) drop_point(front, at);
@@ -144,7 +145,7 @@ plim_status plim_front_note(plim_front *front, const plim_front_try *attempt) {
   if (front->n_tries == PLIM_FRONT_TRIES) {
     memmove(front->attempt, front->attempt + 1, (size_t)--front->n_tries * sizeof *front->attempt);
   }
-  PLIM_TRY(plim_array_reserve(front->ctx, &front->attempt, &front->room_tries, (int64_t)front->n_tries + 1,
+  PLIM_TRY(plim_array_reserve(front->ctx, &front->attempt, &front->try_capacity, (int64_t)front->n_tries + 1,
                               sizeof *front->attempt));
   front->attempt[front->n_tries++] = *attempt;
   return PLIM_OK;

@@ -53,7 +53,7 @@ typedef struct plim_front {
   int32_t n_tries;
   plim_front_try *attempt; /* [n_tries] */
   int32_t is_changed;      /* 1: since it was made or read */
-  int64_t room, room_tries;
+  int64_t capacity, try_capacity;
 } plim_front;
 
 /* An empty plan front is {.ctx = ctx}. */

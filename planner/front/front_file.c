@@ -74,13 +74,13 @@ typedef struct reader {
   plim_context *ctx;
   int32_t *op, *choice;
   int64_t *offset;
-  int64_t room_op, room_choice, room_offset;
+  int64_t op_capacity, choice_capacity, offset_capacity;
 } reader;
 
-static int32_t read_ints(plim_json_at *at, const char *key, reader *input, int32_t **x, int64_t *room) {
+static int32_t read_ints(plim_json_at *at, const char *key, reader *input, int32_t **x, int64_t *capacity) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(at, key, &n);
-  if (at->doc->status == PLIM_OK) plim_json_take(&list, plim_array_reserve(input->ctx, x, room, n, sizeof **x));
+  if (at->doc->status == PLIM_OK) plim_json_take(&list, plim_array_reserve(input->ctx, x, capacity, n, sizeof **x));
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
     (*x)[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
   }
@@ -92,7 +92,7 @@ static int32_t read_offsets(plim_json_at *at, reader *input) {
   plim_json_at list = plim_json_list(at, "offsets", &n);
   if (at->doc->status == PLIM_OK) {
     plim_json_take(&list,
-                   plim_array_reserve(input->ctx, &input->offset, &input->room_offset, n, sizeof *input->offset));
+                   plim_array_reserve(input->ctx, &input->offset, &input->offset_capacity, n, sizeof *input->offset));
   }
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
     input->offset[i] = plim_json_int_item(&list, i, 0, INT64_MAX);
@@ -103,8 +103,8 @@ static int32_t read_offsets(plim_json_at *at, reader *input) {
 static void read_point(plim_json_at *at, reader *input, plim_front *front) {
   plim_front_point point = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
                             .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
-  point.n_commands = read_ints(at, "ops", input, &input->op, &input->room_op);
-  int32_t n_choices = read_ints(at, "choices", input, &input->choice, &input->room_choice);
+  point.n_commands = read_ints(at, "ops", input, &input->op, &input->op_capacity);
+  int32_t n_choices = read_ints(at, "choices", input, &input->choice, &input->choice_capacity);
   point.n_offsets = read_offsets(at, input);
   plim_json_end(at);
   if (n_choices != point.n_commands) {
@@ -124,9 +124,9 @@ static void read_points(plim_json_at *root, plim_front *front) {
     plim_json_at at = plim_json_item(&list, i);
     read_point(&at, &input, front);
   }
-  plim_release(input.ctx, input.op, input.room_op, sizeof *input.op);
-  plim_release(input.ctx, input.choice, input.room_choice, sizeof *input.choice);
-  plim_release(input.ctx, input.offset, input.room_offset, sizeof *input.offset);
+  plim_release(input.ctx, input.op, input.op_capacity, sizeof *input.op);
+  plim_release(input.ctx, input.choice, input.choice_capacity, sizeof *input.choice);
+  plim_release(input.ctx, input.offset, input.offset_capacity, sizeof *input.offset);
 }
 
 static void read_tries(plim_json_at *root, plim_front *front) {

@@ -20,11 +20,11 @@ plim_status plim_greedy_covering_new(plim_track *track, int64_t limit, plim_gree
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *covering, &covering));
   *covering = (plim_greedy_covering){.track = track, .limit = limit};
-  PLIM_CHECK(plim_allocate(p->ctx, track->room, sizeof *covering->at, &covering->at));
+  PLIM_CHECK(plim_allocate(p->ctx, track->capacity, sizeof *covering->at, &covering->at));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *covering->last, &covering->last));
-  PLIM_CHECK(plim_blocked_profile_begin(p->ctx, track->room, &covering->memory_profile));
-  PLIM_CHECK(plim_allocate(p->ctx, track->room + 1, sizeof *covering->n_above, &covering->n_above));
-  PLIM_CHECK(plim_allocate(p->ctx, track->room + 1, sizeof *covering->n_near, &covering->n_near));
+  PLIM_CHECK(plim_blocked_profile_begin(p->ctx, track->capacity, &covering->memory_profile));
+  PLIM_CHECK(plim_allocate(p->ctx, track->capacity + 1, sizeof *covering->n_above, &covering->n_above));
+  PLIM_CHECK(plim_allocate(p->ctx, track->capacity + 1, sizeof *covering->n_near, &covering->n_near));
   for (int32_t i = 0; i < p->n_items; i++) bytes += p->item[i].bytes;
   covering->mean_bytes = p->n_items > 0 ? bytes / p->n_items : 0;
   *out = covering;
@@ -36,11 +36,11 @@ done:
 void plim_greedy_covering_free(plim_greedy_covering *covering) {
   if (!covering) return;
   const plim_problem *p = covering->track->problem;
-  plim_release(p->ctx, covering->at, covering->track->room, sizeof *covering->at);
+  plim_release(p->ctx, covering->at, covering->track->capacity, sizeof *covering->at);
   plim_release(p->ctx, covering->last, p->n_items, sizeof *covering->last);
   if (covering->memory_profile.level) plim_blocked_profile_end(&covering->memory_profile);
-  plim_release(p->ctx, covering->n_above, covering->track->room + 1, sizeof *covering->n_above);
-  plim_release(p->ctx, covering->n_near, covering->track->room + 1, sizeof *covering->n_near);
+  plim_release(p->ctx, covering->n_above, covering->track->capacity + 1, sizeof *covering->n_above);
+  plim_release(p->ctx, covering->n_near, covering->track->capacity + 1, sizeof *covering->n_near);
   plim_release(p->ctx, covering, 1, sizeof *covering);
 }
 

@@ -165,7 +165,7 @@ static plim_status run_rounds(covering_search *search, int32_t rounds, int64_t d
 plim_status plim_greedy_covering_run(plim_incumbent *inc, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
                                      plim_schedule *schedule) {
   const plim_problem *p = inc->problem;
-  int32_t room = search_tuning.covering.runs_an_op * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
+  int32_t capacity = search_tuning.covering.runs_an_op * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
   covering_search search = {.inc = inc,
                             .budget = budget_bytes,
                             .goal = budget_bytes,
@@ -174,8 +174,8 @@ plim_status plim_greedy_covering_run(plim_incumbent *inc, int64_t budget_bytes, 
                             .best_ns = PLIM_TIME_INFINITE,
                             .best_peak = INT64_MAX};
   plim_status status;
-  if (2 * schedule->n > room) room = 2 * schedule->n;
-  PLIM_CHECK(plim_track_new(p, room, &search.track));
+  if (2 * schedule->n > capacity) capacity = 2 * schedule->n;
+  PLIM_CHECK(plim_track_new(p, capacity, &search.track));
   PLIM_CHECK(plim_greedy_covering_new(search.track, budget_bytes, &search.covering));
   plim_track_load(search.track, schedule);
   search.covering->random = (plim_random){inc->task.options->seed};

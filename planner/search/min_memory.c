@@ -77,7 +77,7 @@ static plim_status anneal(min_memory_search *search, const plim_schedule *start,
   plim_incumbent *inc = search->inc;
   int packs = packs_in(run), from_checkpoints = !packs && run % 3 == 2;
   PLIM_TRY(
-      plim_track_make_room(&search->track, start->n)); /* a point of the plan front may have more runs than the room */
+      plim_track_reserve(&search->track, start->n)); /* a point of the plan front may have more runs than the room */
   plim_track_load(search->track, start);
   int64_t above = packs ? inc->best_bytes : plim_track_peak(search->track);
   uint64_t stream = inc->task.options->seed * (uint64_t)search_tuning.min_memory.seeds + run;
@@ -156,7 +156,7 @@ static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) 
   runs = (uint64_t)(inc->task.is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
   int64_t enough = inc->task.target_bytes > search->bound_bytes ? inc->task.target_bytes : search->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_start_from_checkpoints(inc, 0, search->track->room / 2, &checkpoints));
+  PLIM_CHECK(plim_start_from_checkpoints(inc, 0, search->track->capacity / 2, &checkpoints));
   PLIM_CHECK(plim_incumbent_program_order(inc, enough, &program_order));
   if (run > 0 && inc->best_bytes > enough) {
     PLIM_CHECK(covering_down(search, &program_order, enough, start));

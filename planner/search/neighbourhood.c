@@ -23,14 +23,14 @@ typedef struct candidate {
 
 /* The candidates of least key so far, ascending. */
 typedef struct pool {
-  int32_t n, room;
+  int32_t n, capacity;
   candidate at[PLIM_NEIGHBOURHOOD_MAX];
 } pool;
 
 static void add_candidate(pool *p, const candidate *c) {
   int32_t i = p->n;
-  if (p->n == p->room && (p->room == 0 || c->key >= p->at[p->n - 1].key)) return;
-  if (p->n == p->room) {
+  if (p->n == p->capacity && (p->capacity == 0 || c->key >= p->at[p->n - 1].key)) return;
+  if (p->n == p->capacity) {
     i--;
   } else {
     p->n++;
@@ -126,14 +126,14 @@ static void add_gaps(const plim_track *track, const pool *repeats, pool *from, p
 
 void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out) {
   const plim_track *track = mover->track;
-  pool repeats = {.room = search_tuning.neighbourhood.repeats}, kept = {.n = 0};
+  pool repeats = {.capacity = search_tuning.neighbourhood.repeats}, kept = {.n = 0};
   candidate c;
   for (int32_t op = 0; op < track->problem->n_ops; op++) {
     if (!find_repeat(track, op, slot, &c)) continue;
     c.key = plim_random_unit(&mover->random);
     add_candidate(&repeats, &c);
   }
-  kept.room = PLIM_NEIGHBOURHOOD_MAX - repeats.n - search_tuning.neighbourhood.feeders;
+  kept.capacity = PLIM_NEIGHBOURHOOD_MAX - repeats.n - search_tuning.neighbourhood.feeders;
   for (int32_t op = 0; op < track->problem->n_ops; op++) {
     if (!find_kept(mover, op, slot, &c)) continue;
     c.key = plim_random_unit(&mover->random) * (double)c.gap.time_ns / (double)c.gap.bytes;

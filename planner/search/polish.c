@@ -37,7 +37,7 @@ static int slowest_first(const void *a, const void *b) {
   return plim_integers_compare(x->run, y->run);
 }
 
-/* Try to remove each run of an op that runs more than once, the slowest first. `rank` [room of the track] is scratch.
+/* Try to remove each run of an op that runs more than once, the slowest first. `rank` [capacity] is scratch.
  */
 static int remove_repeats(plim_track *track, int64_t limit, ranked *rank) {
   int32_t n = 0, removed = 0;
@@ -75,12 +75,12 @@ static int improve_choices(plim_track *track, int64_t limit) {
 plim_status plim_polish(plim_track *track, int64_t limit) {
   int changed = 1;
   ranked *rank = NULL;
-  PLIM_TRY(plim_allocate(track->problem->ctx, track->room, sizeof *rank, &rank));
+  PLIM_TRY(plim_allocate(track->problem->ctx, track->capacity, sizeof *rank, &rank));
   plim_track_keep(track);
   while (changed && !plim_effort_over(track->problem->ctx, 0)) {
     changed = remove_repeats(track, limit, rank);
     changed += improve_choices(track, limit);
   }
-  plim_release(track->problem->ctx, rank, track->room, sizeof *rank);
+  plim_release(track->problem->ctx, rank, track->capacity, sizeof *rank);
   return PLIM_OK;
 }

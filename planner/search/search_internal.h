@@ -158,13 +158,13 @@ typedef struct plim_greedy_covering {
   double keep_share; /* a repeat that gains less than this share of the rate is removed; 0: none is */
   double noise;      /* the rate of a single repeat differs by at most this share, at random */
   /* of the walk that goes on; positions are those of the schedule when the walk began */
-  double excess;                             /* area above the limit when it began, bytes x positions */
-  int32_t changes;                           /* repeats added or removed */
-  int32_t *at;                               /* [room] position of a run; an added run has that of the run after it */
-  int32_t *last;                             /* [n_items] position of the item's last access so far; -1: none */
-  plim_blocked_profile memory_profile;       /* live bytes at a position, with the changes so far */
-  int32_t *n_above;                          /* [room + 1] positions before this one where bytes exceeded the limit */
-  int32_t *n_near;                           /* [room + 1] the same with an item of mean size more */
+  double excess;                       /* area above the limit when it began, bytes x positions */
+  int32_t changes;                     /* repeats added or removed */
+  int32_t *at;                         /* [capacity] position of a run; an added run has that of the run after it */
+  int32_t *last;                       /* [n_items] position of the item's last access so far; -1: none */
+  plim_blocked_profile memory_profile; /* live bytes at a position, with the changes so far */
+  int32_t *n_above;                    /* [capacity + 1] positions before this one where bytes exceeded the limit */
+  int32_t *n_near;                     /* [capacity + 1] the same with an item of mean size more */
   int32_t chain[PLIM_GREEDY_COVERING_CHAIN]; /* [n_chain] ops that a decision would run again, in order */
   int32_t n_chain;
 } plim_greedy_covering;

@@ -128,7 +128,7 @@ static plim_status pack_candidate(plim_searcher *searcher, int64_t limit) {
 static plim_status set_up(plim_searcher *searcher, const plim_annealing *annealing, const plim_schedule *start) {
   plim_incumbent *inc = searcher->inc;
   plim_anneal *anneal = &searcher->anneal;
-  PLIM_TRY(plim_track_make_room(&searcher->track, start->n));
+  PLIM_TRY(plim_track_reserve(&searcher->track, start->n));
   anneal->mover.track = searcher->track;
   set_shares(inc->problem, anneal, annealing);
   anneal->is_strict = annealing->start == PLIM_START_BEST_WITHIN && inc->has_best;
@@ -164,7 +164,7 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
   plim_context *ctx = inc->problem->ctx;
   plim_status status;
   *out = (plim_searcher){.inc = inc, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
-  PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_room(inc->problem), &out->track));
+  PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_capacity(inc->problem), &out->track));
   out->anneal = (plim_anneal){.mover = {.track = out->track,
                                         .random = {seed},
                                         .limit = inc->task.budget_bytes,

@@ -8,29 +8,29 @@
 
 static const double max_entry = 0x1p48;
 
-static void reserve(plim_model *model, void *array, int64_t *room, int64_t count, size_t size) {
-  if (model->status == PLIM_OK) model->status = plim_array_reserve(model->ctx, array, room, count, size);
+static void reserve(plim_model *model, void *array, int64_t *capacity, int64_t count, size_t size) {
+  if (model->status == PLIM_OK) model->status = plim_array_reserve(model->ctx, array, capacity, count, size);
 }
 
 void plim_model_free(plim_model *model) {
-  plim_release(model->ctx, model->cost, model->room_columns[0], sizeof *model->cost);
-  plim_release(model->ctx, model->low, model->room_columns[1], sizeof *model->low);
-  plim_release(model->ctx, model->high, model->room_columns[2], sizeof *model->high);
-  plim_release(model->ctx, model->integer, model->room_columns[3], sizeof *model->integer);
-  plim_release(model->ctx, model->row_low, model->room_rows[0], sizeof *model->row_low);
-  plim_release(model->ctx, model->row_high, model->room_rows[1], sizeof *model->row_high);
-  plim_release(model->ctx, model->row_first, model->room_rows[2], sizeof *model->row_first);
-  plim_release(model->ctx, model->column, model->room_entries[0], sizeof *model->column);
-  plim_release(model->ctx, model->value, model->room_entries[1], sizeof *model->value);
+  plim_release(model->ctx, model->cost, model->column_capacity[0], sizeof *model->cost);
+  plim_release(model->ctx, model->low, model->column_capacity[1], sizeof *model->low);
+  plim_release(model->ctx, model->high, model->column_capacity[2], sizeof *model->high);
+  plim_release(model->ctx, model->integer, model->column_capacity[3], sizeof *model->integer);
+  plim_release(model->ctx, model->row_low, model->row_capacity[0], sizeof *model->row_low);
+  plim_release(model->ctx, model->row_high, model->row_capacity[1], sizeof *model->row_high);
+  plim_release(model->ctx, model->row_first, model->row_capacity[2], sizeof *model->row_first);
+  plim_release(model->ctx, model->column, model->entry_capacity[0], sizeof *model->column);
+  plim_release(model->ctx, model->value, model->entry_capacity[1], sizeof *model->value);
   *model = (plim_model){.ctx = model->ctx};
 }
 
 int32_t plim_model_column(plim_model *model, double cost, double low, double high, int integer) {
   int64_t n = (int64_t)model->n_columns + 1;
-  reserve(model, &model->cost, &model->room_columns[0], n, sizeof *model->cost);
-  reserve(model, &model->low, &model->room_columns[1], n, sizeof *model->low);
-  reserve(model, &model->high, &model->room_columns[2], n, sizeof *model->high);
-  reserve(model, &model->integer, &model->room_columns[3], n, sizeof *model->integer);
+  reserve(model, &model->cost, &model->column_capacity[0], n, sizeof *model->cost);
+  reserve(model, &model->low, &model->column_capacity[1], n, sizeof *model->low);
+  reserve(model, &model->high, &model->column_capacity[2], n, sizeof *model->high);
+  reserve(model, &model->integer, &model->column_capacity[3], n, sizeof *model->integer);
   if (model->status != PLIM_OK) return 0;
   model->cost[model->n_columns] = cost;
   model->low[model->n_columns] = low;
@@ -41,8 +41,8 @@ int32_t plim_model_column(plim_model *model, double cost, double low, double hig
 
 void plim_model_term(plim_model *model, int32_t column, double value) {
   if (column < 0) return;
-  reserve(model, &model->column, &model->room_entries[0], (int64_t)model->n_entries + 1, sizeof *model->column);
-  reserve(model, &model->value, &model->room_entries[1], (int64_t)model->n_entries + 1, sizeof *model->value);
+  reserve(model, &model->column, &model->entry_capacity[0], (int64_t)model->n_entries + 1, sizeof *model->column);
+  reserve(model, &model->value, &model->entry_capacity[1], (int64_t)model->n_entries + 1, sizeof *model->value);
   if (model->status != PLIM_OK) return;
   model->column[model->n_entries] = column;
   model->value[model->n_entries++] = value;
@@ -63,9 +63,9 @@ static double divisor(const plim_model *model) {
 
 void plim_model_row(plim_model *model, double low, double high) {
   int64_t n = (int64_t)model->n_rows + 1;
-  reserve(model, &model->row_low, &model->room_rows[0], n, sizeof *model->row_low);
-  reserve(model, &model->row_high, &model->room_rows[1], n, sizeof *model->row_high);
-  reserve(model, &model->row_first, &model->room_rows[2], n + 1, sizeof *model->row_first);
+  reserve(model, &model->row_low, &model->row_capacity[0], n, sizeof *model->row_low);
+  reserve(model, &model->row_high, &model->row_capacity[1], n, sizeof *model->row_high);
+  reserve(model, &model->row_first, &model->row_capacity[2], n + 1, sizeof *model->row_first);
   if (model->status != PLIM_OK) return;
   double by = divisor(model);
   for (int32_t e = model->row_first[model->n_rows]; by > 1 && e < model->n_entries; e++) model->value[e] /= by;

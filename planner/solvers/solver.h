@@ -25,8 +25,8 @@ typedef struct plim_model {
   int32_t *row_first;         /* [n_rows + 1] entries of row r are [row_first[r], row_first[r + 1]) */
   int32_t *column;            /* [n_entries] */
   double *value;              /* [n_entries] */
-  int64_t room_columns[4], room_rows[3], room_entries[2]; /* of each array */
-  plim_status status;                                     /* first failure; later additions do nothing */
+  int64_t column_capacity[4], row_capacity[3], entry_capacity[2]; /* of each array */
+  plim_status status;                                             /* first failure; later additions do nothing */
 } plim_model;
 
 /* An empty model is plim_model m = {.ctx = ctx}; free it whatever happened. */

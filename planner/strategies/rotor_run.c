@@ -50,7 +50,7 @@ static plim_status follow_choices(rotor_run *run, int32_t i, int32_t j, int32_t 
 static plim_status polish_last(rotor_run *run) {
   int64_t budget = run->inc->task.budget_bytes;
   if (plim_incumbent_is_out_of_time(run->inc)) return PLIM_OK;
-  PLIM_TRY(plim_track_make_room(&run->track, run->last.n));
+  PLIM_TRY(plim_track_reserve(&run->track, run->last.n));
   plim_track_load(run->track, &run->last);
   if (plim_track_peak(run->track) > budget) return PLIM_OK;
   PLIM_TRY(plim_polish(run->track, budget));
@@ -118,7 +118,7 @@ static plim_status submit_largest(rotor_run *run, int32_t n, const int32_t *size
 
 /* Submit plans for less memory, polished for the budget. */
 static plim_status submit_polished(rotor_run *run, int32_t smallest, int32_t best) {
-  PLIM_TRY(plim_track_new(run->inc->problem, plim_track_usual_room(run->inc->problem), &run->track));
+  PLIM_TRY(plim_track_new(run->inc->problem, plim_track_usual_capacity(run->inc->problem), &run->track));
   for (int32_t i = 0; i < PLIM_ROTOR_SMALLER; i++) {
     int32_t less = (int32_t)((int64_t)best * strategies_tuning.rotor.smaller_percent[i] / 100);
     if (less >= smallest) PLIM_TRY(submit_for_size(run, less));

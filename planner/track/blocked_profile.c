@@ -5,19 +5,20 @@
 
 #include "runtime/base/integers.h"
 
-plim_status plim_blocked_profile_begin(plim_context *ctx, int32_t room, plim_blocked_profile *out) {
+plim_status plim_blocked_profile_begin(plim_context *ctx, int32_t capacity, plim_blocked_profile *out) {
   plim_status status;
-  *out = (plim_blocked_profile){.ctx = ctx, .room = room};
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *out->level, &out->level));
-  PLIM_CHECK(plim_allocate(ctx, room / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *out->block, &out->block));
+  *out = (plim_blocked_profile){.ctx = ctx, .capacity = capacity};
+  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *out->level, &out->level));
+  PLIM_CHECK(plim_allocate(ctx, capacity / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *out->block, &out->block));
 done:
   if (status != PLIM_OK) plim_blocked_profile_end(out);
   return status;
 }
 
 void plim_blocked_profile_end(plim_blocked_profile *profile) {
-  plim_release(profile->ctx, profile->level, profile->room, sizeof *profile->level);
-  plim_release(profile->ctx, profile->block, profile->room / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *profile->block);
+  plim_release(profile->ctx, profile->level, profile->capacity, sizeof *profile->level);
+  plim_release(profile->ctx, profile->block, profile->capacity / PLIM_BLOCKED_PROFILE_BLOCK + 1,
+               sizeof *profile->block);
   profile->level = NULL;
   profile->block = NULL;
 }

@@ -76,13 +76,13 @@ typedef struct plim_profile_block {
 
 typedef struct plim_blocked_profile {
   plim_context *ctx;
-  int32_t room, n;           /* positions */
-  int64_t *level;            /* [room] */
-  plim_profile_block *block; /* [room / PLIM_BLOCKED_PROFILE_BLOCK + 1] */
+  int32_t capacity, n;       /* positions */
+  int64_t *level;            /* [capacity] */
+  plim_profile_block *block; /* [capacity / PLIM_BLOCKED_PROFILE_BLOCK + 1] */
 } plim_blocked_profile;
 
-/* An empty sequence of at most `room` positions. */
-PLIM_MUST_USE plim_status plim_blocked_profile_begin(plim_context *ctx, int32_t room, plim_blocked_profile *out);
+/* An empty sequence of at most `capacity` positions. */
+PLIM_MUST_USE plim_status plim_blocked_profile_begin(plim_context *ctx, int32_t capacity, plim_blocked_profile *out);
 void plim_blocked_profile_end(plim_blocked_profile *blocked_profile);
 
 /* Write level[0, n) first, then call this. O(n). */

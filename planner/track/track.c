@@ -11,9 +11,9 @@ enum { JOURNAL_ROOM = 512 /* changes of one move, at most */ };
 
 static void lay_out(plim_track *track, plim_block *block) {
   const plim_problem *p = track->problem;
-  track->run = plim_block_take(block, track->room, sizeof *track->run);
-  track->end = plim_block_take(block, (int64_t)track->room * track->outputs, sizeof *track->end);
-  track->over = plim_block_take(block, (int64_t)track->room * track->outputs, sizeof *track->over);
+  track->run = plim_block_take(block, track->capacity, sizeof *track->run);
+  track->end = plim_block_take(block, (int64_t)track->capacity * track->outputs, sizeof *track->end);
+  track->over = plim_block_take(block, (int64_t)track->capacity * track->outputs, sizeof *track->over);
   track->run_at = plim_block_take(block, track->memory_profile->n_slots, sizeof *track->run_at);
   track->first = plim_block_take(block, p->n_ops, sizeof *track->first);
   track->last = plim_block_take(block, p->n_ops, sizeof *track->last);
@@ -21,25 +21,25 @@ static void lay_out(plim_track *track, plim_block *block) {
   track->stamp = plim_block_take(block, p->n_ops, sizeof *track->stamp);
   track->input_end = plim_block_take(block, p->n_items, sizeof *track->input_end);
   track->input_over = plim_block_take(block, p->n_items, sizeof *track->input_over);
-  track->alive = plim_block_take(block, track->room, sizeof *track->alive);
-  track->repeat = plim_block_take(block, track->room, sizeof *track->repeat);
-  track->free_run = plim_block_take(block, track->room, sizeof *track->free_run);
-  track->touched = plim_block_take(block, track->room, sizeof *track->touched);
-  track->journal = plim_block_take(block, track->room_journal, sizeof *track->journal);
+  track->alive = plim_block_take(block, track->capacity, sizeof *track->alive);
+  track->repeat = plim_block_take(block, track->capacity, sizeof *track->repeat);
+  track->free_run = plim_block_take(block, track->capacity, sizeof *track->free_run);
+  track->touched = plim_block_take(block, track->capacity, sizeof *track->touched);
+  track->journal = plim_block_take(block, track->journal_capacity, sizeof *track->journal);
 }
 
-plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out) {
+plim_status plim_track_new(const plim_problem *p, int32_t capacity, plim_track **out) {
   plim_context *ctx = p->ctx;
   plim_track *track = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *track, &track));
   track->problem = p;
-  track->room = room;
+  track->capacity = capacity;
   for (int32_t o = 0; o < p->n_ops; o++) {
     if (p->graph->op[o].n_out > track->outputs) track->outputs = p->graph->op[o].n_out;
   }
-  track->room_journal = JOURNAL_ROOM;
-  PLIM_CHECK(plim_memory_profile_new(ctx, 2 * room, &track->memory_profile));
+  track->journal_capacity = JOURNAL_ROOM;
+  PLIM_CHECK(plim_memory_profile_new(ctx, 2 * capacity, &track->memory_profile));
   lay_out(track, &track->block);
   PLIM_CHECK(plim_block_allocate(ctx, &track->block));
   lay_out(track, &track->block);
@@ -57,9 +57,9 @@ void plim_track_free(plim_track *track) {
   plim_release(ctx, track, 1, sizeof *track);
 }
 
-plim_status plim_track_make_room(plim_track **track, int32_t runs) {
+plim_status plim_track_reserve(plim_track **track, int32_t runs) {
   plim_track *larger = NULL;
-  if (runs <= (*track)->room / 2) return PLIM_OK;
+  if (runs <= (*track)->capacity / 2) return PLIM_OK;
   if (runs > INT32_MAX / 4) {
     return plim_fail((*track)->problem->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long to be searched",
                      (int)runs);
@@ -115,7 +115,7 @@ static void remove_run(plim_track *track, int32_t r) {
 /* ---- changes, journalled ---- */
 
 int plim_track_journal_full(const plim_track *track) {
-  return track->n_journal + PLIM_TRACK_PART_CHANGES > track->room_journal;
+  return track->n_journal + PLIM_TRACK_PART_CHANGES > track->journal_capacity;
 }
 
 int plim_track_full(const plim_track *track) {
@@ -123,7 +123,7 @@ int plim_track_full(const plim_track *track) {
 }
 
 static void note_change(plim_track *track, plim_change change) {
-  assert(track->n_journal < track->room_journal);
+  assert(track->n_journal < track->journal_capacity);
   track->journal[track->n_journal++] = change;
 }
 
@@ -189,14 +189,14 @@ static void clear(plim_track *track) {
     track->base_bytes += p->item[i].bytes;
   }
   track->n_free = 0;
-  for (int32_t r = track->room - 1; r >= 0; r--) track->free_run[track->n_free++] = r;
+  for (int32_t r = track->capacity - 1; r >= 0; r--) track->free_run[track->n_free++] = r;
   track->n_runs = track->n_repeats = track->n_touched = track->n_journal = 0;
   track->head = track->tail = -1;
   track->time_ns = 0;
 }
 
 void plim_track_load(plim_track *track, const plim_schedule *schedule) {
-  assert(schedule->n <= track->room);
+  assert(schedule->n <= track->capacity);
   clear(track);
   for (int32_t j = 0; j < schedule->n; j++) {
     (void)insert_at(track, plim_track_even_slot(track, j, schedule->n), schedule->op[j], schedule->choice[j], -1);
@@ -230,7 +230,7 @@ int64_t plim_track_excess(const plim_track *track, int64_t limit) {
   return sum < 9e18 ? (int64_t)sum : INT64_MAX;
 }
 
-int32_t plim_track_usual_room(const plim_problem *p) {
+int32_t plim_track_usual_capacity(const plim_problem *p) {
   int32_t n = p->n_ops;
   return n < 200 ? 16 * n + 64 : 4 * n + 2464;
 }

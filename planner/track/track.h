@@ -35,11 +35,11 @@ typedef struct plim_change {
 typedef struct plim_track {
   const plim_problem *problem;
   /* the runs, and their order */
-  int32_t room, n_runs; /* runs: at most, and now */
-  plim_track_run *run;  /* [room] by id */
-  int32_t head, tail;   /* the first and the last run, -1 */
-  int32_t *run_at;      /* [n_slots] run in a slot, -1 */
-  int32_t *free_run;    /* [n_free] ids that are not in use, a stack */
+  int32_t capacity, n_runs; /* runs: at most, and now */
+  plim_track_run *run;      /* [capacity] by id */
+  int32_t head, tail;       /* the first and the last run, -1 */
+  int32_t *run_at;          /* [n_slots] run in a slot, -1 */
+  int32_t *free_run;        /* [n_free] ids that are not in use, a stack */
   int32_t n_free;
   int32_t *first, *last; /* [n_ops] first and last run of the op, -1 */
   int32_t *n_of;         /* [n_ops] runs of the op */
@@ -49,8 +49,8 @@ typedef struct plim_track {
   int32_t n_repeats;
   /* lifetimes: of output k of run r at [r * outputs + k], of an input by its item */
   int32_t outputs;     /* the most that an op has */
-  int32_t *end;        /* [room * outputs] the last reader; the run itself: nothing reads it; -1: kept to the end */
-  uint8_t *over;       /* [room * outputs] 1: its last reader writes over it */
+  int32_t *end;        /* [capacity * outputs] the last reader; the run itself: nothing reads it; -1: kept to the end */
+  uint8_t *over;       /* [capacity * outputs] 1: its last reader writes over it */
   int32_t *input_end;  /* [n_items] last reader of an input, -1 */
   uint8_t *input_over; /* [n_items] */
   int32_t *touched;    /* [n_touched] runs whose in-place pairs may have changed */
@@ -61,7 +61,7 @@ typedef struct plim_track {
   int64_t time_ns;
   /* the journal */
   plim_change *journal; /* [n_journal] */
-  int32_t n_journal, room_journal;
+  int32_t n_journal, journal_capacity;
   /* scratch of moves: an op is marked when its stamp is the last one */
   int32_t *stamp; /* [n_ops] */
   int32_t last_stamp;
@@ -70,18 +70,18 @@ typedef struct plim_track {
 
 /* ---- new, load, store (track.c) ---- */
 
-/* An empty track for at most `room` runs. */
-PLIM_MUST_USE plim_status plim_track_new(const plim_problem *problem, int32_t room, plim_track **out);
+/* An empty track for at most `capacity` runs. */
+PLIM_MUST_USE plim_status plim_track_new(const plim_problem *problem, int32_t capacity, plim_track **out);
 void plim_track_free(plim_track *track); /* NULL is legal */
 
 /* Where half of the room is less than `runs`, replace *track by an empty one with room for twice as many. */
-PLIM_MUST_USE plim_status plim_track_make_room(plim_track **track, int32_t runs);
+PLIM_MUST_USE plim_status plim_track_reserve(plim_track **track, int32_t runs);
 
 /* Room that a search usually wants: small graphs at deep budgets run their ops many times, large ones seldom do, and
  * what is not there need not be cached. */
-int32_t plim_track_usual_room(const plim_problem *problem);
+int32_t plim_track_usual_capacity(const plim_problem *problem);
 
-/* Replace everything by a valid schedule of at most `room` runs; empties the journal. O(runs x degree). */
+/* Replace everything by a valid schedule of at most `capacity` runs; empties the journal. O(runs x degree). */
 void plim_track_load(plim_track *track, const plim_schedule *schedule);
 
 /* Write the runs, in order, to a schedule. O(runs). */

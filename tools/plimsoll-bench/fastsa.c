@@ -110,7 +110,7 @@ static plim_status cool(fast *f, int64_t moves, double hot, double cold, int32_t
 
 /* Have a track of that problem with this schedule in it. */
 static plim_status begin_stage(fast *f, const plim_problem *p, const plim_schedule *start) {
-  int32_t room = plim_track_usual_room(p);
+  int32_t room = plim_track_usual_capacity(p);
   plim_track_free(f->track);
   f->track = NULL;
   PLIM_TRY(plim_track_new(p, room > 2 * start->n ? room : 2 * start->n, &f->track));

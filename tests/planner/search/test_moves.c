@@ -125,7 +125,7 @@ Test(moves, a_chain_of_hundreds_of_repeats_does_not_overflow_the_journal) {
     plim_track_undo(track);
   }
   cr_assert_gt(most, 480, "the moves came near the end of the journal: %d", (int)most);
-  cr_assert_leq(most, track->room_journal);
+  cr_assert_leq(most, track->journal_capacity);
   plim_track_free(track);
   plim_schedule_free(&s);
   planner_case_free(&c);

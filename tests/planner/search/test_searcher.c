@@ -18,7 +18,7 @@ Test(searcher, a_start_of_more_runs_than_the_usual_room_is_taken_whole) {
   plim_searcher searcher;
   plim_schedule order = {.ctx = ctx}, start = {.ctx = ctx};
   cr_assert_eq(plim_schedule_program_order(c.problem, &order), PLIM_OK);
-  for (int32_t i = 0; i < 3 * plim_track_usual_room(c.problem); i++) {
+  for (int32_t i = 0; i < 3 * plim_track_usual_capacity(c.problem); i++) {
     cr_assert_eq(plim_schedule_add(&start, order.op[0], order.choice[0]), PLIM_OK);
   }
   for (int32_t i = 1; i < order.n; i++) {
