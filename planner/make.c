@@ -61,7 +61,7 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
 
 /* ---- several budgets ---- */
 
-/* A call for one budget has some time however short its share is, so the limit of all of them stands around. */
+/* The call of each budget has some time, however short its share is. So the deadline of all of them is around it. */
 static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, int32_t n, const int64_t *budget,
                                     plim_plan **plan) {

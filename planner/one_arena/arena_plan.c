@@ -16,8 +16,8 @@ plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer_ns, plim_stat
   return status == PLIM_ECANCEL && outer == PLIM_OK ? plim_fail(ctx, PLIM_ENOFIT, "no plan was found in time") : outer;
 }
 
-/* A cancel ends it only where nothing was found. */
-static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
+/* What the status of a strategy means for the call: a cancel ends it only where nothing was found. */
+static plim_status status_of_strategy(const plim_incumbent *inc, plim_status status) {
   plim_context *ctx = inc->problem->ctx;
   int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
   if (status == PLIM_ECANCEL && (inc->has_best || !by_caller)) return PLIM_OK;
@@ -41,7 +41,7 @@ static plim_status find_fewest(plim_incumbent *inc, const plim_strategy_call *ca
   if (inc->task.options->brief || plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
   PLIM_TRY(plim_incumbent_child(inc, &child, &fewest));
   left.options = fewest->task.options;
-  return plim_incumbent_join(inc, fewest, plim_floor_search(&left, front, &floor, fewest));
+  return plim_incumbent_join(inc, fewest, plim_floor_search(fewest, &left, front, &floor));
 }
 
 /* A call for one plan, and where its answer goes. */
@@ -59,9 +59,9 @@ static plim_status make_plan(void *user, plim_front *front) {
   plim_status status;
   PLIM_TRY(plim_incumbent_begin(call->problem, call->options, &inc));
   status = plim_strategy_run(inc, call->strategy, front, &made.from_front);
-  status = end_strategy(inc, status);
+  status = status_of_strategy(inc, status);
   if (status == PLIM_OK && !inc->has_best) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->has_best) status = end_strategy(inc, find_fewest(inc, call, front));
+  if (status == PLIM_OK && !inc->has_best) status = status_of_strategy(inc, find_fewest(inc, call, front));
   if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, call->strategy->name, &made.floor);
   if (status == PLIM_OK) status = plim_incumbent_emit(inc, call->strategy->name, &made.plan);
   plim_incumbent_end(inc);
@@ -118,7 +118,7 @@ static plim_status make_base(plim_context *ctx, const plim_graph *graph, const p
   PLIM_CHECK(plim_incumbent_begin(call.problem, options, &inc));
   inc->task.enough_bytes = enough_bytes;
   inc->task.known_ns = known_ns;
-  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, call.strategy, NULL, &from_front)));
+  PLIM_CHECK(status_of_strategy(inc, plim_strategy_run(inc, call.strategy, NULL, &from_front)));
   if (!inc->has_best) {
     status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->task.budget_bytes);
     goto done;

@@ -23,8 +23,8 @@ static plim_status find_keep_all(const plim_strategy_call *call, plim_schedule *
   return status;
 }
 
-plim_status plim_floor_search(const plim_strategy_call *call, plim_front *front, plim_plan_floor *floor,
-                              plim_incumbent *inc) {
+plim_status plim_floor_search(plim_incumbent *inc, const plim_strategy_call *call, plim_front *front,
+                              plim_plan_floor *floor) {
   plim_schedule keep_all = {.ctx = call->problem->ctx};
   plim_status status;
   const int64_t started_ns = plim_now_ns();
@@ -49,7 +49,7 @@ plim_status plim_floor_find(const plim_strategy_call *call, plim_front *front, p
   plim_status status;
   free_options.budget_bytes = PLIM_BYTES_UNLIMITED;
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  PLIM_CHECK(plim_floor_search(call, front, &floor, inc));
+  PLIM_CHECK(plim_floor_search(inc, call, front, &floor));
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
   inc->task.budget_bytes = inc->best_bytes; /* the best is a plan for that budget */
   floor.smallest_bytes = inc->task.budget_bytes;

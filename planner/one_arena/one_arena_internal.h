@@ -24,8 +24,8 @@ PLIM_MUST_USE plim_status plim_floor_find(const plim_strategy_call *call, plim_f
 
 /* Only the search of plim_floor_find, for `inc`, whose budget is PLIM_BYTES_UNLIMITED.
  *   floor  [1]  out  keep_all_bytes and from_front only */
-PLIM_MUST_USE plim_status plim_floor_search(const plim_strategy_call *call, plim_front *front, plim_plan_floor *floor,
-                                            plim_incumbent *inc);
+PLIM_MUST_USE plim_status plim_floor_search(plim_incumbent *inc, const plim_strategy_call *call, plim_front *front,
+                                            plim_plan_floor *floor);
 
 /* ==== refusal (refuse.c) ==== */
 

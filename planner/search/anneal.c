@@ -107,7 +107,7 @@ static void adapt_weight(plim_anneal *anneal) {
   int64_t peak;
   if (anneal->is_strict || anneal->pace <= 0) return;
   plim_track_settle(track);
-  const int32_t moves = search_tuning.anneal.check_moves;
+  const int32_t moves = search_tuning.anneal.moves_a_look;
   double change = moves * anneal->pace / (track->problem->n_ops + moves);
   double weight = anneal->weight * (plim_track_peak(track) > anneal->mover.limit ? 1 + change : 1 - change);
   if (weight < search_tuning.anneal.weight_min) weight = search_tuning.anneal.weight_min;
@@ -125,7 +125,7 @@ plim_status plim_anneal_run(plim_anneal *anneal) {
   anneal->stop = 0;
   PLIM_TRY(accept_change(anneal, anneal->cost, peak));
   for (int64_t i = 0; i < anneal->iterations && !anneal->stop; i++, anneal->done++) {
-    if (i % search_tuning.anneal.check_moves == 0) {
+    if (i % search_tuning.anneal.moves_a_look == 0) {
       double over = share_used(anneal, i, begin_ns);
       if (over >= 1) return PLIM_OK;
       if (plim_effort_over(track->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;

@@ -13,12 +13,12 @@
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 
-typedef struct keeper {
+typedef struct keep_all_search {
   plim_incumbent *inc;
   plim_schedule schedule; /* the lowest peak so far */
   int64_t next_strong;    /* moves done from which a strong packing is due */
   int64_t bound_bytes;    /* no plan has a lower peak */
-} keeper;
+} keep_all_search;
 
 /* With min_memory, plim_incumbent_submit takes the variants of least workspace. The plan front also gets the schedule
  * with the fastest ones. */
@@ -34,7 +34,7 @@ static int is_enough(const plim_incumbent *inc) {
 }
 
 static plim_status on_fit(void *user, plim_anneal *anneal) {
-  keeper *keep = user;
+  keep_all_search *keep = user;
   PLIM_TRY(plim_track_store(anneal->mover.track, &keep->schedule));
   int64_t peak = plim_track_peak(anneal->mover.track), enough = keep->inc->task.enough_bytes;
   int strong = anneal->done >= keep->next_strong, far = enough > 0 && peak > enough;
@@ -52,7 +52,7 @@ static plim_status on_fit(void *user, plim_anneal *anneal) {
 }
 
 /* Anneal first runs, unless program order has the lowest peak that there can be. */
-static plim_status improve_order(keeper *keep) {
+static plim_status improve_order(keep_all_search *keep) {
   const plim_problem *p = keep->inc->problem;
   int64_t moves = search_tuning.keep_all.moves_an_op * (int64_t)p->n_ops + search_tuning.keep_all.moves_min;
   plim_track *track = NULL;
@@ -77,7 +77,7 @@ static plim_status improve_order(keeper *keep) {
 
 static plim_status search_order(plim_incumbent *inc) {
   if (inc->shared.keep_all) return submit_well(inc, inc->shared.keep_all);
-  keeper keep = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
+  keep_all_search keep = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
   int32_t op;
   keep.bound_bytes = plim_bound_bytes(inc->problem, &op);
   plim_status status = plim_schedule_program_order(inc->problem, &keep.schedule);

@@ -116,8 +116,8 @@ static plim_status keep_smallest(min_memory_search *search, const plim_schedule 
 
 /* Lower the peak by greedy covering, each time from `from` to a lower goal, until a goal is missed or `enough` bytes
  * are met. */
-static plim_status covering_down(min_memory_search *search, const plim_schedule *from, int64_t enough,
-                                 plim_schedule *scratch) {
+static plim_status lower_by_covering(min_memory_search *search, const plim_schedule *from, int64_t enough,
+                                     plim_schedule *scratch) {
   plim_incumbent *inc = search->inc;
   int64_t deadline_ns = plim_plan_task_deadline(&inc->task, 100), goal = search->lowest_peak_bytes;
   PLIM_TRY(keep_smallest(search, from));
@@ -159,8 +159,8 @@ static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) 
   PLIM_CHECK(plim_start_from_checkpoints(inc, 0, search->track->capacity / 2, &checkpoints));
   PLIM_CHECK(plim_incumbent_program_order(inc, enough, &program_order));
   if (run > 0 && inc->best_bytes > enough) {
-    PLIM_CHECK(covering_down(search, &program_order, enough, start));
-    PLIM_CHECK(covering_down(search, &checkpoints, enough, start));
+    PLIM_CHECK(lower_by_covering(search, &program_order, enough, start));
+    PLIM_CHECK(lower_by_covering(search, &checkpoints, enough, start));
   }
   for (; run < runs && inc->best_bytes > enough; run++) {
     if (plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100)) break;

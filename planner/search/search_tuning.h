@@ -40,7 +40,7 @@ static const struct plim_search_tuning {
     double cold, weight, pace;
   } searcher;
   struct {
-    int32_t check_moves;
+    int32_t moves_a_look;
     double weight_min, weight_max, run_cost, peak_cost, area_cost;
   } anneal;
   struct {
@@ -113,7 +113,7 @@ static const struct plim_search_tuning {
         },
     .anneal =
         {
-            .check_moves = 64,   /* moves between two looks at clock, cancel and weight */
+            .moves_a_look = 64,  /* moves between two looks at clock, cancel and weight */
             .weight_min = 0.001, /* of bytes above the limit, at least */
             .weight_max = 10,    /* and at most */
             .run_cost = 1e-6,    /* points of overhead that a run costs beside its time: useless runs disappear */

@@ -84,32 +84,31 @@ static plim_status open(plim_context *ctx, plim_solver_info *info) {
   return plim_back_end_open(ctx, &library, &f, info);
 }
 
-typedef struct listener {
+typedef struct callback_state {
   plim_context *ctx;
   const functions *f;
   const plim_solve_options *options;
   int stop; /* asked for once, asked for ever */
-} listener;
+} callback_state;
 
-static double figure_named(const listener *progress, const void *data, const char *name) {
-  const double *value = progress->f->told_item(data, name);
+static double figure_named(const callback_state *state, const void *data, const char *name) {
+  const double *value = state->f->told_item(data, name);
   return value ? *value : NAN;
 }
 
 static void on_callback(int kind, const char *message, const void *data, void *answer, void *user) {
-  listener *progress = user;
+  callback_state *state = user;
   int *stop = answer; /* first field */
   (void)message;
-  const double *point = kind == BETTER_POINT ? progress->f->told_item(data, "mip_solution") : NULL;
-  if (point && progress->options->on_point) {
-    progress->options->on_point(progress->options->user, figure_named(progress, data, "objective_function_value"),
-                                point);
+  const double *point = kind == BETTER_POINT ? state->f->told_item(data, "mip_solution") : NULL;
+  if (point && state->options->on_point) {
+    state->options->on_point(state->options->user, figure_named(state, data, "objective_function_value"), point);
   }
   int in_tree = kind == MIP_INTERRUPT;
-  double objective = in_tree ? figure_named(progress, data, "mip_primal_bound") : INFINITY;
-  double bound = in_tree ? figure_named(progress, data, "mip_dual_bound") : -INFINITY;
-  if (plim_solve_should_stop(progress->ctx, progress->options, objective, bound)) progress->stop = 1;
-  if (answer) *stop = progress->stop;
+  double objective = in_tree ? figure_named(state, data, "mip_primal_bound") : INFINITY;
+  double bound = in_tree ? figure_named(state, data, "mip_dual_bound") : -INFINITY;
+  if (plim_solve_should_stop(state->ctx, state->options, objective, bound)) state->stop = 1;
+  if (answer) *stop = state->stop;
 }
 
 /* Options by name; HiGHS refuses unknown names and values out of range with a status. */
@@ -160,7 +159,7 @@ static plim_status read_answer(plim_context *ctx, const functions *f, void *high
 
 static plim_status run_highs(plim_context *ctx, const functions *f, void *highs, const plim_model *model,
                              const plim_solve_options *options, plim_solution *out, double *point) {
-  listener progress = {ctx, f, options, 0};
+  callback_state state = {ctx, f, options, 0};
   if (f->size_of_int(highs) != (highs_int)sizeof(highs_int)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s was built with integers of %d bytes, not %d", f->version(),
                      f->size_of_int(highs), (int)sizeof(highs_int));
@@ -173,7 +172,7 @@ static plim_status run_highs(plim_context *ctx, const functions *f, void *highs,
                      f->version(), model->n_columns, model->n_rows);
   }
   if (options->start) (void)f->set_solution(highs, options->start, NULL, NULL, NULL);
-  (void)f->set_callback(highs, on_callback, &progress);
+  (void)f->set_callback(highs, on_callback, &state);
   (void)f->start_callback(highs, SIMPLEX_INTERRUPT);
   (void)f->start_callback(highs, IPM_INTERRUPT);
   (void)f->start_callback(highs, MIP_INTERRUPT);

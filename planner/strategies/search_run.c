@@ -4,7 +4,7 @@
  *   plim_keep_all_run       nothing is recomputed; where that fits, it is the plan
  *   plan_reserve            Chen's rules, in a long graph under a time limit
  *   plim_cut_begin          the bound of the cut model, and a plan from it
- *   begin_many              Rotor's plan and greedy covering, in long graphs and at deep budgets
+ *   start_deep_or_long      Rotor's plan and greedy covering, in long graphs and at deep budgets
  *   plim_start_from_replay  replays of program order in the arena
  * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that these have left in `start`.
  * Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
@@ -38,7 +38,7 @@ static int is_deep(const plim_incumbent *inc) {
  * the graph is a chain. In graphs of many ops its plan becomes `start`, unless the cut model has suggested one, and
  * covering lowers `start` to the budget. In shorter graphs Rotor's plan is only submitted: annealing runs that start
  * from the best continue from it. */
-static plim_status begin_many(plim_incumbent *inc, plim_schedule *start) {
+static plim_status start_deep_or_long(plim_incumbent *inc, plim_schedule *start) {
   int32_t n = inc->problem->n_ops;
   int suggested = start->n > n;
   if (inc->has_best) return PLIM_OK;
@@ -80,7 +80,7 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_CHECK(
       plim_cut_begin(inc, plim_cut_search_work(inc), plim_plan_task_deadline(&inc->task, PLIM_CUT_PERCENT), &start));
   if (plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(begin_many(inc, &start));
+  PLIM_CHECK(start_deep_or_long(inc, &start));
   PLIM_CHECK(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));
   PLIM_CHECK(plim_portfolio_run(inc, &start));
 done:
