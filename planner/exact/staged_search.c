@@ -36,7 +36,7 @@ typedef struct tree_search {
   int32_t *phase;                   /* [variables] value in the best schedule; without one, in the start */
   plim_lazy_clauses_bound *assumed; /* [2 variables] a neighbourhood's decisions */
   int32_t n_assumed;
-  int32_t has_incumbent; /* 1: the schedule of `phase` keeps the limit */
+  int32_t is_phase_within; /* 1: the schedule of `phase` keeps the limit */
   int64_t nodes, conflicts;
   int32_t kept_clauses, stopped;
   double noise;
@@ -69,7 +69,7 @@ static plim_status keep_best(tree_search *search) {
   task->best_ns = task->faster_than_ns = task->dag->time_ns + search->cost.present_ns;
   task->found = 1;
   set_phase(search, &task->best);
-  search->has_incumbent = 1;
+  search->is_phase_within = 1;
   return task->on_better ? task->on_better(task->user, &task->best) : PLIM_OK;
 }
 
@@ -240,7 +240,7 @@ static plim_status clean_up(tree_search *search) {
 
 static plim_status search_tree(tree_search *search, int64_t round) {
   int32_t over;
-  search->rule = round % 2 == 1 && (search->has_incumbent || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
+  search->rule = round % 2 == 1 && (search->is_phase_within || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
   search->noise = round == 0 ? 0 : 1;
   PLIM_TRY(clean_up(search));
   return search->stopped
@@ -302,7 +302,7 @@ static plim_status alternate(tree_search *search) {
   int64_t near_nodes = 0;
   for (int64_t round = 0; may_go_on(search);) {
     int64_t before = search->nodes;
-    if (search->has_incumbent && round > 0 && near_nodes < search->nodes - near_nodes) {
+    if (search->is_phase_within && round > 0 && near_nodes < search->nodes - near_nodes) {
       PLIM_TRY(search_near(search, &width));
       near_nodes += search->nodes - before;
     } else {
@@ -324,7 +324,7 @@ static plim_status begin_from(tree_search *search, const plim_repeats *start) {
   plim_staged_free(&staged);
   PLIM_TRY(status);
   set_phase(search, start);
-  search->has_incumbent = fits;
+  search->is_phase_within = fits;
   if (fits && time_ns < task->faster_than_ns) {
     PLIM_TRY(plim_repeats_copy(&task->best, start));
     task->best_ns = task->faster_than_ns = time_ns;

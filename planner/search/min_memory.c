@@ -26,8 +26,8 @@ typedef struct min_memory_search {
 
 /* A limit below `bytes`: lower by a share of the way down to the bound, and by one alignment at least. */
 static int64_t limit_below(const min_memory_search *search, int64_t bytes) {
-  int64_t next = bytes - search->inc->problem->align, gap = next - search->bound_bytes;
-  return gap > 0 ? search->bound_bytes + gap - gap / search_tuning.min_memory.limit_part : next;
+  int64_t next = bytes - search->inc->problem->align, distance = next - search->bound_bytes;
+  return distance > 0 ? search->bound_bytes + distance - distance / search_tuning.min_memory.limit_part : next;
 }
 
 /* Pack the lowest schedule of this annealing run and submit it. */

@@ -1,9 +1,10 @@
-/* Branch and bound over the gaps of a neighbourhood.
+/* Branch and bound over the intervals of a neighbourhood.
  *
- * At the root every item is kept: least time, highest peak. Each node of the tree decides one gap: recomputed or kept.
- * Bound: recomputing a gap takes its time and frees at most its bytes at any position. So the excess at the highest
- * position must be covered by the gaps left. Their fractional knapsack is a lower bound on the time that this takes.
- * Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
+ * At the root every item is kept: least time, highest peak. Each node of the tree decides one interval: at its end the
+ * item is recomputed, or through it the item is kept.
+ * Bound: recomputing takes the interval's time and frees at most its bytes at any position. So the excess at the highest
+ * position must be covered by the intervals left. Their fractional knapsack is a lower bound on the time of that. Inputs
+ * that a repeat keeps alive only raise live bytes, so the bound holds without them.
  * A node whose peak is within the limit is a leaf. */
 #include "planner/search/search_internal.h"
 
@@ -13,10 +14,10 @@
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 
-/* ---- choosing gaps ---- */
+/* ---- choosing intervals ---- */
 
 typedef struct candidate {
-  plim_gap gap;
+  plim_interval interval;
   int32_t use; /* the next reader of the item, or the repeat itself; -1: the end */
   double key;  /* candidates of least key are taken */
 } candidate;
@@ -43,10 +44,10 @@ static void add_candidate(pool *p, const candidate *c) {
 static int find_repeat(const plim_track *track, int32_t op, int32_t slot, candidate *out) {
   int32_t made = plim_track_before(track, op, slot), r = made < 0 ? -1 : track->run[made].op_next;
   if (r < 0 || track->run[r].slot <= slot) return 0;
-  *out = (candidate){.gap = {.op = op, .choice = track->run[r].choice, .repeat = r, .run = -1}, .use = r};
-  out->gap.time_ns = track->problem->op[op].choice[track->run[r].choice].time_ns;
-  out->gap.bytes = plim_problem_bytes_written(track->problem, op);
-  return out->gap.bytes > 0;
+  *out = (candidate){.interval = {.op = op, .choice = track->run[r].choice, .repeat = r, .run = -1}, .use = r};
+  out->interval.time_ns = track->problem->op[op].choice[track->run[r].choice].time_ns;
+  out->interval.bytes = plim_problem_bytes_written(track->problem, op);
+  return out->interval.bytes > 0;
 }
 
 /* Outputs that the op wrote before the slot and that are kept for a reader after it. Returns 0 where there are none. */
@@ -54,15 +55,15 @@ static int find_kept(const plim_mover *mover, int32_t op, int32_t slot, candidat
   const plim_track *track = mover->track;
   const plim_planned_op *planned = &track->problem->op[op];
   int32_t choice = track->run[track->first[op]].choice, found = 0;
-  *out = (candidate){.gap = {.op = op, .choice = choice, .repeat = -1, .run = -1}, .use = -1};
-  out->gap.time_ns = planned->choice[choice].time_ns;
+  *out = (candidate){.interval = {.op = op, .choice = choice, .repeat = -1, .run = -1}, .use = -1};
+  out->interval.time_ns = planned->choice[choice].time_ns;
   for (int32_t i = 0; i < planned->writes.n; i++) {
     plim_victim victim;
     if (!plim_move_alive_across(mover, planned->writes.at[i], slot, &victim)) continue;
     if (!found || (victim.next >= 0 && (out->use < 0 || track->run[victim.next].slot < track->run[out->use].slot))) {
       out->use = victim.next;
     }
-    out->gap.bytes += track->problem->item[planned->writes.at[i]].bytes;
+    out->interval.bytes += track->problem->item[planned->writes.at[i]].bytes;
     found = 1;
   }
   return found;
@@ -70,7 +71,7 @@ static int find_kept(const plim_mover *mover, int32_t op, int32_t slot, candidat
 
 static int has_op(const pool *p, int32_t op) {
   int has = 0;
-  for (int32_t i = 0; i < p->n; i++) has |= p->at[i].gap.op == op;
+  for (int32_t i = 0; i < p->n; i++) has |= p->at[i].interval.op == op;
   return has;
 }
 
@@ -78,7 +79,7 @@ static int has_op(const pool *p, int32_t op) {
  * inputs is kept for it or recomputed too. */
 static void add_feeders(const plim_track *track, const pool *repeats, pool *kept) {
   for (int32_t i = 0; i < kept->n; i++) {
-    const plim_ids *reads = &track->problem->op[kept->at[i].gap.op].reads;
+    const plim_ids *reads = &track->problem->op[kept->at[i].interval.op].reads;
     int32_t use = kept->at[i].use;
     for (int32_t k = 0; k < reads->n && kept->n < PLIM_NEIGHBOURHOOD_MAX - repeats->n; k++) {
       const plim_item *item = &track->problem->item[reads->at[k]];
@@ -86,41 +87,43 @@ static void add_feeders(const plim_track *track, const pool *repeats, pool *kept
       if (op < 0 || item->bytes == 0 || has_op(kept, op) || has_op(repeats, op)) continue;
       if (!plim_track_may_repeat(track, op, use)) continue;
       int32_t choice = track->run[track->first[op]].choice;
-      kept->at[kept->n++] = (candidate){.gap = {.op = op,
-                                                .choice = choice,
-                                                .repeat = -1,
-                                                .run = -1,
-                                                .time_ns = track->problem->op[op].choice[choice].time_ns,
-                                                .bytes = plim_problem_bytes_written(track->problem, op)},
+      kept->at[kept->n++] = (candidate){.interval = {.op = op,
+                                                     .choice = choice,
+                                                     .repeat = -1,
+                                                     .run = -1,
+                                                     .time_ns = track->problem->op[op].choice[choice].time_ns,
+                                                     .bytes = plim_problem_bytes_written(track->problem, op)},
                                         .use = use};
     }
   }
 }
 
 /* Less time for each byte? */
-static int is_cheaper(const plim_gap *a, const plim_gap *b) {
+static int is_cheaper(const plim_interval *a, const plim_interval *b) {
   double x = (double)a->time_ns * (double)b->bytes, y = (double)b->time_ns * (double)a->bytes;
   return x < y || (x == y && a->op < b->op);
 }
 
-/* The anchor: the first run, from the use on, that is no repeat of a gap. Those are removed while gaps are kept. */
+/* The anchor: the first run, from the use on, that is no repeat of an interval. Those are removed while items are kept. */
 static void set_anchor(const plim_track *track, const pool *repeats, candidate *c) {
   int32_t r = c->use;
-  c->gap.rank = r < 0 ? 0 : 2 * track->run[r].slot - (c->gap.repeat < 0);
+  c->interval.rank = r < 0 ? 0 : 2 * track->run[r].slot - (c->interval.repeat < 0);
   for (int32_t i = 0; i < repeats->n && r >= 0; i++) {
-    if (repeats->at[i].gap.repeat != r) continue;
+    if (repeats->at[i].interval.repeat != r) continue;
     r = track->run[r].next;
     i = -1;
   }
-  c->gap.anchor = r;
+  c->interval.anchor = r;
 }
 
-static void add_gaps(const plim_track *track, const pool *repeats, pool *from, plim_neighbourhood *out) {
+static void add_intervals(const plim_track *track, const pool *repeats, pool *from, plim_neighbourhood *out) {
   for (int32_t i = 0; i < from->n; i++) {
     set_anchor(track, repeats, &from->at[i]);
     int32_t k = out->n++;
-    for (; k > 0 && is_cheaper(&from->at[i].gap, &out->gap[k - 1]); k--) out->gap[k] = out->gap[k - 1];
-    out->gap[k] = from->at[i].gap;
+    for (; k > 0 && is_cheaper(&from->at[i].interval, &out->interval[k - 1]); k--) {
+      out->interval[k] = out->interval[k - 1];
+    }
+    out->interval[k] = from->at[i].interval;
   }
 }
 
@@ -136,19 +139,20 @@ void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourho
   kept.capacity = PLIM_NEIGHBOURHOOD_MAX - repeats.n - search_tuning.neighbourhood.feeders;
   for (int32_t op = 0; op < track->problem->n_ops; op++) {
     if (!find_kept(mover, op, slot, &c)) continue;
-    c.key = plim_random_unit(&mover->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
+    c.key = plim_random_unit(&mover->random) * (double)c.interval.time_ns / (double)c.interval.bytes;
     add_candidate(&kept, &c);
   }
   add_feeders(track, &repeats, &kept);
   out->n = 0;
-  add_gaps(track, &repeats, &repeats, out);
-  add_gaps(track, &repeats, &kept, out);
+  add_intervals(track, &repeats, &repeats, out);
+  add_intervals(track, &repeats, &kept, out);
 }
 
 /* ---- solving ---- */
 
-/* Solving asks for room once: at most `repeats` gaps are removed, and each gap has one run. */
-_Static_assert((int)PLIM_NEIGHBOURHOOD_MAX <= (int)PLIM_TRACK_PART_RUNS, "the track has room for a run of each gap");
+/* Solving asks for room once: at most `repeats` intervals are removed, and each interval has one run. */
+_Static_assert((int)PLIM_NEIGHBOURHOOD_MAX <= (int)PLIM_TRACK_PART_RUNS,
+               "the track has room for a run of each interval");
 
 typedef struct solver {
   plim_track *track;
@@ -156,17 +160,17 @@ typedef struct solver {
   int64_t limit;         /* bytes */
   int64_t best_ns;       /* of the best leaf so far */
   int64_t nodes;         /* that are left */
-  uint32_t chosen, best; /* bit k: gap k is recomputed */
+  uint32_t chosen, best; /* bit k: interval k is recomputed */
 } solver;
 
-/* Insert the run of gap k, in order of ranks among those of the same anchor. Returns 0 where the op may not run there.
- */
+/* Insert the run of interval k, in order of ranks among those of the same anchor. Returns 0 where the op may not run
+ * there. */
 static int recompute(solver *search, int32_t k) {
   plim_track *t = search->track;
-  plim_gap *g = &search->neighbourhood->gap[k];
-  const plim_gap *following = NULL;
+  plim_interval *g = &search->neighbourhood->interval[k];
+  const plim_interval *following = NULL;
   for (int32_t i = 0; i < search->neighbourhood->n; i++) {
-    const plim_gap *o = &search->neighbourhood->gap[i];
+    const plim_interval *o = &search->neighbourhood->interval[i];
     if (o->run < 0 || o->anchor != g->anchor) continue;
     if (o->rank < g->rank || (o->rank == g->rank && o->op < g->op)) continue;
     if (!following || o->rank < following->rank || (o->rank == following->rank && o->op < following->op)) following = o;
@@ -177,11 +181,11 @@ static int recompute(solver *search, int32_t k) {
   return 1;
 }
 
-/* Does freeing `excess` bytes at one position, by gaps k and later, take as long as the best leaf or longer? */
+/* Does freeing `excess` bytes at one position, by intervals k and later, take as long as the best leaf or longer? */
 static int is_hopeless(const solver *search, int32_t k, int64_t excess) {
   double ns = (double)search->track->time_ns, most = (double)search->best_ns;
   for (; k < search->neighbourhood->n; k++) {
-    const plim_gap *g = &search->neighbourhood->gap[k];
+    const plim_interval *g = &search->neighbourhood->interval[k];
     if (g->bytes >= excess) return floor(ns + (double)g->time_ns * (double)excess / (double)g->bytes) >= most;
     ns += (double)g->time_ns;
     excess -= g->bytes;
@@ -189,8 +193,8 @@ static int is_hopeless(const solver *search, int32_t k, int64_t excess) {
   return 1;
 }
 
-/* Decide gap k and those after it: first recomputed, then kept. */
-static void branch_on_gap(solver *search, int32_t k) {
+/* Decide interval k and those after it: first recomputed, then kept. */
+static void branch_on_interval(solver *search, int32_t k) {
   plim_track *track = search->track;
   plim_track_settle(track);
   int64_t excess = plim_track_peak(track) - search->limit;
@@ -202,21 +206,21 @@ static void branch_on_gap(solver *search, int32_t k) {
   }
   if (is_hopeless(search, k, excess)) return;
   int32_t mark = track->n_journal;
-  if (track->time_ns + search->neighbourhood->gap[k].time_ns < search->best_ns && recompute(search, k)) {
+  if (track->time_ns + search->neighbourhood->interval[k].time_ns < search->best_ns && recompute(search, k)) {
     search->chosen |= 1U << k;
-    branch_on_gap(search, k + 1);
+    branch_on_interval(search, k + 1);
     search->chosen &= ~(1U << k);
-    search->neighbourhood->gap[k].run = -1;
+    search->neighbourhood->interval[k].run = -1;
     plim_track_undo_to(track, mark);
   }
-  branch_on_gap(search, k + 1);
+  branch_on_interval(search, k + 1);
 }
 
-/* Remove the repeats of all gaps. */
-static void remove_gap_repeats(const solver *search) {
+/* Remove the repeats of all intervals. */
+static void remove_interval_repeats(const solver *search) {
   for (int32_t k = 0; k < search->neighbourhood->n; k++) {
-    if (search->neighbourhood->gap[k].repeat >= 0) {
-      plim_track_remove(search->track, search->neighbourhood->gap[k].repeat);
+    if (search->neighbourhood->interval[k].repeat >= 0) {
+      plim_track_remove(search->track, search->neighbourhood->interval[k].repeat);
     }
   }
 }
@@ -226,12 +230,12 @@ int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhoo
   solver search = {
       .track = track, .neighbourhood = neighbourhood, .limit = mover->limit, .best_ns = limit_ns, .nodes = *nodes};
   if (neighbourhood->n == 0 || plim_track_full(track)) return 0;
-  remove_gap_repeats(&search);
-  if (track->time_ns < limit_ns) branch_on_gap(&search, 0);
+  remove_interval_repeats(&search);
+  if (track->time_ns < limit_ns) branch_on_interval(&search, 0);
   *nodes = search.nodes;
   plim_track_undo(track);
   if (search.best_ns >= limit_ns) return 0;
-  remove_gap_repeats(&search);
+  remove_interval_repeats(&search);
   for (int32_t k = 0; k < neighbourhood->n; k++) {
     if (search.best >> k & 1) (void)recompute(&search, k);
   }

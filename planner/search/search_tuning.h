@@ -152,7 +152,8 @@ static const struct plim_search_tuning {
         },
     .neighbourhood =
         {
-            .repeats = 8, /* gaps that are recomputed now, at most; with PLIM_NEIGHBOURHOOD_MAX, which is for all, no
+            .repeats =
+                8, /* intervals that are recomputed now, at most; with PLIM_NEIGHBOURHOOD_MAX, which is for all, no
                            * more than PLIM_TRACK_PART_CHANGES */
             .feeders = 4, /* places for producers of the items that are kept */
             .nodes = 400, /* nodes of branch and bound. Measured: 0414173 */

@@ -1,5 +1,5 @@
-/* planner/search/neighbourhood.c: what comes out is the fastest of all choices of the gaps, by brute force with the
- * full evaluation; a schedule that is not improved stays as it was. */
+/* planner/search/neighbourhood.c: what comes out is the fastest of all choices of the intervals, by brute force with
+ * the full evaluation; a schedule that is not improved stays as it was. */
 #include "planner/search/moves.h"
 #include "planner/search/search_internal.h"
 
@@ -45,40 +45,40 @@ static void rig_free(rig *r) {
   planner_case_free(&r->c);
 }
 
-/* Few enough gaps to try all choices: no more kept copies than that. The repeats stay, since others' places were chosen
- * as if they might go. 0: still too many. */
+/* Few enough intervals to try all choices: no more kept copies than that. The repeats stay, since others' places were
+ * chosen as if they might go. 0: still too many. */
 static int cut_down(plim_neighbourhood *a) {
   int32_t n = 0;
   for (int32_t k = 0; k < a->n; k++) {
-    if (a->gap[k].repeat >= 0 || n < GAPS) a->gap[n++] = a->gap[k];
+    if (a->interval[k].repeat >= 0 || n < GAPS) a->interval[n++] = a->interval[k];
   }
   a->n = n;
   return n <= GAPS + 2;
 }
 
-/* A gap's place in the schedule `before`, doubled: a repeat's own, or just before that of its use. */
-static int32_t place_of(const plim_track *t, const plim_gap *g) {
+/* A interval's place in the schedule `before`, doubled: a repeat's own, or just before that of its use. */
+static int32_t place_of(const plim_track *t, const plim_interval *g) {
   if (g->repeat < 0 && g->anchor < 0 && g->rank == 0) return INT32_MAX;
   int32_t slot = (g->rank + (g->repeat < 0)) / 2, at = 0;
   for (int32_t r = t->head; r >= 0 && t->run[r].slot != slot; r = t->run[r].next) at++;
   return 2 * at - (g->repeat < 0);
 }
 
-/* The schedule with the gaps of `again` recomputed, built from the one before run by run. */
+/* The schedule with the intervals of `again` recomputed, built from the one before run by run. */
 static void build(rig *r, const plim_neighbourhood *a, const int32_t *place, uint32_t again) {
   r->trial.n = 0;
   for (int32_t at = 0; at <= r->before.n; at++) {
     for (int32_t op = 0; op < r->c.problem->n_ops; op++) {
       for (int32_t k = 0; k < a->n; k++) { /* kept copies recomputed before this run, by op */
         int here = place[k] == 2 * at - 1 || (place[k] == INT32_MAX && at == r->before.n);
-        if (a->gap[k].repeat >= 0 || !here || a->gap[k].op != op || !(again >> k & 1)) continue;
-        cr_assert_eq(plim_schedule_add(&r->trial, op, a->gap[k].choice), PLIM_OK);
+        if (a->interval[k].repeat >= 0 || !here || a->interval[k].op != op || !(again >> k & 1)) continue;
+        cr_assert_eq(plim_schedule_add(&r->trial, op, a->interval[k].choice), PLIM_OK);
       }
     }
     if (at == r->before.n) return;
     int gone = 0;
     for (int32_t k = 0; k < a->n; k++) {
-      gone |= a->gap[k].repeat >= 0 && place[k] == 2 * at && !(again >> k & 1);
+      gone |= a->interval[k].repeat >= 0 && place[k] == 2 * at && !(again >> k & 1);
     }
     if (!gone) cr_assert_eq(plim_schedule_add(&r->trial, r->before.op[at], r->before.choice[at]), PLIM_OK);
   }
@@ -88,7 +88,7 @@ static void build(rig *r, const plim_neighbourhood *a, const int32_t *place, uin
 static int64_t brute_force(rig *r, const plim_neighbourhood *a, int64_t limit) {
   int32_t place[PLIM_NEIGHBOURHOOD_MAX];
   int64_t best = INT64_MAX;
-  for (int32_t k = 0; k < a->n; k++) place[k] = place_of(r->mover.track, &a->gap[k]);
+  for (int32_t k = 0; k < a->n; k++) place[k] = place_of(r->mover.track, &a->interval[k]);
   for (uint32_t again = 0; again < 1U << a->n; again++) {
     build(r, a, place, again);
     if (plim_timeline_evaluate(r->timeline, &r->trial) != PLIM_OK) continue; /* after an update */
@@ -144,7 +144,7 @@ Test(neighbourhood, finds_the_fastest_of_all_choices) {
     compare(seed, 100, &score);
     compare(seed, 92, &score);
   }
-  cr_log_info("%d faster, %d without one, %d of more than three gaps", score.faster, score.none, score.together);
+  cr_log_info("%d faster, %d without one, %d of more than three intervals", score.faster, score.none, score.together);
   cr_assert(score.faster > 30 && score.none > 50 && score.together > 50, "%d faster, %d none, %d together",
             score.faster, score.none, score.together);
 }
