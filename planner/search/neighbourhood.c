@@ -2,9 +2,9 @@
  *
  * At the root every item is kept: least time, highest peak. Each node of the tree decides one interval: at its end the
  * item is recomputed, or through it the item is kept.
- * Bound: recomputing takes the interval's time and frees at most its bytes at any position. So the excess at the highest
- * position must be covered by the intervals left. Their fractional knapsack is a lower bound on the time of that. Inputs
- * that a repeat keeps alive only raise live bytes, so the bound holds without them.
+ * Bound: recomputing takes the interval's time and frees at most its bytes at any position. So the excess at the
+ * highest position must be covered by the intervals left. Their fractional knapsack is a lower bound on the time of
+ * that. Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
  * A node whose peak is within the limit is a leaf. */
 #include "planner/search/search_internal.h"
 
@@ -104,7 +104,7 @@ static int is_cheaper(const plim_interval *a, const plim_interval *b) {
   return x < y || (x == y && a->op < b->op);
 }
 
-/* The anchor: the first run, from the use on, that is no repeat of an interval. Those are removed while items are kept. */
+/* The anchor: the first run, from the use on, that is no repeat of an interval. Those are removed while items stay. */
 static void set_anchor(const plim_track *track, const pool *repeats, candidate *c) {
   int32_t r = c->use;
   c->interval.rank = r < 0 ? 0 : 2 * track->run[r].slot - (c->interval.repeat < 0);

@@ -77,8 +77,8 @@ typedef struct plim_neighbourhood {
 } plim_neighbourhood;
 
 /* Choose the intervals at a slot: repeats after it of ops that ran before it, and items that are kept over it and may
- * be recomputed, with some of their producers. Where there are too many, random ones are taken. The journal must be empty.
- */
+ * be recomputed, with some of their producers. Where there are too many, random ones are taken. The journal must be
+ * empty. */
 void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out);
 
 /* Among all schedules that differ in these intervals alone and have a peak within the mover's limit, make the fastest.
