@@ -90,7 +90,7 @@ static void end_member(search_portfolio *portfolio, int32_t i) {
 }
 
 /* Give every searcher the best plan of all; among equal ones, that of the first searcher. */
-static plim_status exchange(search_portfolio *portfolio) {
+static plim_status exchange_bests(search_portfolio *portfolio) {
   for (int32_t i = 1; i < portfolio->n; i++) PLIM_TRY(plim_incumbent_merge(portfolio->inc, portfolio->member[i].inc));
   for (int32_t i = 1; i < portfolio->n; i++) {
     PLIM_TRY(
@@ -135,7 +135,7 @@ static plim_status anneal_members(search_portfolio *portfolio) {
     if (status == PLIM_ECANCEL) continue;
     return of_member(portfolio, member, status);
   }
-  PLIM_TRY(exchange(portfolio));
+  PLIM_TRY(exchange_bests(portfolio));
   return status;
 }
 
@@ -162,7 +162,7 @@ static plim_status find_by_covering(search_portfolio *portfolio) {
     status = plim_greedy_covering_run(inc, inc->task.budget_bytes, search_tuning.portfolio.covering_rounds,
                                       plim_plan_task_deadline(&inc->task, 100), &schedule);
   }
-  if (status == PLIM_OK) status = exchange(portfolio);
+  if (status == PLIM_OK) status = exchange_bests(portfolio);
   plim_schedule_free(&schedule);
   return status;
 }
@@ -186,7 +186,7 @@ static plim_status find_any(search_portfolio *portfolio) {
   }
   status = plim_incumbent_join(inc, min_memory, status);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  plim_status exchanged = exchange(portfolio);
+  plim_status exchanged = exchange_bests(portfolio);
   return exchanged == PLIM_OK ? status : exchanged;
 }
 
@@ -211,20 +211,26 @@ static int may_try(const search_portfolio *portfolio) {
          portfolio->inc->least_bytes <= near_budget(portfolio->inc);
 }
 
+/* Give the next annealing run its percent of the round's moves, and of the time until end_ns, of which percent_left are
+ * left. Returns 0 where the time is over. */
+static int set_limits(search_portfolio *portfolio, const plim_annealing *annealing, int64_t moves, int64_t end_ns,
+                      int32_t percent_left) {
+  portfolio->moves = moves / 100 * annealing->percent + moves % 100 * annealing->percent / 100;
+  portfolio->deadline_ns = PLIM_TIME_UNLIMITED;
+  if (end_ns == PLIM_TIME_UNLIMITED) return 1;
+  int64_t now_ns = plim_now_ns();
+  portfolio->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * annealing->percent;
+  return now_ns < end_ns;
+}
+
 /* One round: its annealing runs share `moves`, and the time until end_ns. */
 static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t end_ns) {
+  const plim_incumbent *inc = portfolio->inc;
+  const int32_t runs = is_long(portfolio) ? LONG_RUNS : SHORT_RUNS;
   const plim_annealing *annealing = is_long(portfolio) ? long_round : short_round;
   int32_t percent_left = 100;
-  for (portfolio->run = 0;
-       portfolio->run < (is_long(portfolio) ? LONG_RUNS : SHORT_RUNS) && !plim_incumbent_proved(portfolio->inc);
-       portfolio->run++, annealing++) {
-    portfolio->moves = moves / 100 * annealing->percent + moves % 100 * annealing->percent / 100;
-    portfolio->deadline_ns = PLIM_TIME_UNLIMITED;
-    if (end_ns < PLIM_TIME_UNLIMITED) {
-      int64_t now_ns = plim_now_ns();
-      portfolio->deadline_ns = now_ns + (end_ns - now_ns) / percent_left * annealing->percent;
-      if (now_ns >= end_ns) return PLIM_OK;
-    }
+  for (portfolio->run = 0; portfolio->run < runs && !plim_incumbent_proved(inc); portfolio->run++, annealing++) {
+    if (!set_limits(portfolio, annealing, moves, end_ns, percent_left)) return PLIM_OK;
     percent_left -= annealing->percent;
     PLIM_TRY(anneal_members(portfolio));
     if (is_start_hopeless(portfolio)) {
@@ -232,8 +238,8 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
       PLIM_TRY(find_any(portfolio));
     }
   }
-  portfolio->has_start_failed |= !portfolio->inc->has_best;
-  while (!portfolio->inc->has_best && plim_now_ns() < end_ns && may_try(portfolio)) {
+  portfolio->has_start_failed |= !inc->has_best;
+  while (!inc->has_best && plim_now_ns() < end_ns && may_try(portfolio)) {
     PLIM_TRY(find_any(portfolio));
     if (end_ns < PLIM_TIME_UNLIMITED) break; /* the next round does so again */
   }
@@ -280,19 +286,18 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   int32_t refused;
   PLIM_TRY(look_ahead(portfolio, &refused));
   if (wants_covering(portfolio)) PLIM_TRY(find_by_covering(portfolio));
-  for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(portfolio->inc);
-       round++) {
+  for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(inc); round++) {
     PLIM_TRY(run_round(portfolio, moves / search_tuning.portfolio.rounds, end_ns));
     portfolio->has_start_failed |= is_long(portfolio);
   }
   if (wants_third_round(portfolio)) PLIM_TRY(run_round(portfolio, search_tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == PLIM_TIME_UNLIMITED || options->iterations > 0) return PLIM_OK;
   const int32_t factor = search_tuning.portfolio.round_factor;
-  for (int64_t round_ns = factor * (plim_now_ns() - begin_ns);
-       !plim_incumbent_proved(portfolio->inc) && plim_now_ns() < end_ns;
+  for (int64_t round_ns = factor * (plim_now_ns() - begin_ns); !plim_incumbent_proved(inc) && plim_now_ns() < end_ns;
        round_ns *= factor) { /* the last one takes all the time that is left */
-    int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * round_ns;
-    PLIM_TRY(run_round(portfolio, INT64_MAX / 2, last ? end_ns : now_ns + round_ns));
+    int64_t now_ns = plim_now_ns();
+    int is_last = end_ns - now_ns < 2 * round_ns;
+    PLIM_TRY(run_round(portfolio, INT64_MAX / 2, is_last ? end_ns : now_ns + round_ns));
   }
   return PLIM_OK;
 }
@@ -307,7 +312,7 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
   if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, portfolio.n, sizeof *portfolio.member, &portfolio.member));
   for (int32_t i = 0; i < portfolio.n; i++) PLIM_CHECK(begin_member(&portfolio, i));
-  PLIM_CHECK(exchange(&portfolio));
+  PLIM_CHECK(exchange_bests(&portfolio));
   status = run_rounds(&portfolio);
   for (int32_t i = 1; i < portfolio.n && inc->shared.front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
     plim_status merged = plim_front_merge(inc->shared.front, &portfolio.member[i].front);
