@@ -65,7 +65,7 @@ PLIM_MUST_USE plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_ch
                                           int64_t unit_bytes, plim_rotor **out);
 void plim_rotor_free(plim_rotor *rotor); /* NULL is legal */
 
-/* Least time of stages i .. j within m units, PLIM_TIME_INFINITE where it cannot be done; what attains it; and the units
+/* Least time of stages i .. j within m units (PLIM_TIME_INFINITE: it cannot be done), what attains it, and the units
  * that are left for the inner part of that choice. */
 int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
