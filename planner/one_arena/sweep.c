@@ -40,12 +40,12 @@ static plim_status plan_one(void *user, int32_t i, int64_t time_limit_ns) {
   const sweep *s = user;
   plim_plan_options options = *s->call.options;
   plim_incumbent *inc = NULL;
-  int32_t kept;
+  int32_t from_front;
   options.budget_bytes = s->range->budget[i];
   options.time_limit_ns = time_limit_ns;
   PLIM_TRY(plim_incumbent_begin(s->call.problem, &options, &inc));
   inc->shared.bound_cache = s->bound_cache;
-  plim_status status = plim_strategy_run(inc, s->call.strategy, s->front, &kept);
+  plim_status status = plim_strategy_run(inc, s->call.strategy, s->front, &from_front);
   plim_incumbent_end(inc);
   if (status == PLIM_OK) report(s, i);
   return status;

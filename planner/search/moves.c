@@ -156,8 +156,8 @@ static int shift_repeats(plim_mover *mover) {
   } else {
     next = plim_move_neighbour(mover, r,
                                plim_random_percent(&mover->random, search_tuning.moves.short_percent)
-                                   ? search_tuning.moves.near
-                                   : search_tuning.moves.far);
+                                   ? search_tuning.moves.short_places
+                                   : search_tuning.moves.long_places);
   }
   if (next == r) return 0;
   if (plim_random_percent(&mover->random, search_tuning.moves.neighbours_percent)) n = draw_neighbours(mover);

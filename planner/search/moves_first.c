@@ -16,8 +16,8 @@ int plim_move_first(plim_mover *mover) {
   if (track->run[r].op_next >= 0 && track->run[track->run[r].op_next].slot < high) {
     high = track->run[track->run[r].op_next].slot;
   }
-  if (plim_random_percent(&mover->random, search_tuning.first.near_percent)) {
-    next = plim_move_neighbour(mover, r, search_tuning.first.near);
+  if (plim_random_percent(&mover->random, search_tuning.first.short_percent)) {
+    next = plim_move_neighbour(mover, r, search_tuning.first.short_places);
   } else {
     /* a random slot of the window, then the next one with a run */
     int32_t slot = low + 1 + plim_random_below(&mover->random, high - low);
@@ -107,8 +107,9 @@ int plim_move_group(plim_mover *mover) {
   group g;
   if (track->problem->has_fixed_order) return 0;
   int32_t r = track->first[plim_random_below(&mover->random, track->problem->n_ops)];
-  int32_t far = plim_random_percent(&mover->random, search_tuning.first.middle_percent) ? search_tuning.first.middle
-                                                                                        : search_tuning.first.far;
+  int32_t far = plim_random_percent(&mover->random, search_tuning.first.group_short_percent)
+                    ? search_tuning.first.group_short_places
+                    : search_tuning.first.group_long_places;
   int32_t places = 1 + plim_random_below(&mover->random, far);
   if (plim_random_percent(&mover->random, search_tuning.first.backwards_percent)) {
     int32_t goal = gather_backwards(track, r, places, &g);

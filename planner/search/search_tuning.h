@@ -44,14 +44,15 @@ static const struct plim_search_tuning {
     double weight_min, weight_max, run_cost, peak_cost, area_cost;
   } anneal;
   struct {
-    int32_t neighbours, near, far, short_percent, snug_percent, output_percent, neighbours_percent, delete_percent;
+    int32_t neighbours, short_places, long_places, short_percent, snug_percent, output_percent, neighbours_percent,
+        delete_percent;
     int32_t delete_neighbours_percent, choice_runs, deletions[4];
   } moves;
   struct {
     int32_t tries, early_percent, above_percent, repeat_inputs_percent[4];
   } evict;
   struct {
-    int32_t near, far, middle, near_percent, middle_percent, backwards_percent;
+    int32_t short_places, group_short_places, group_long_places, short_percent, group_short_percent, backwards_percent;
   } first;
   struct {
     int32_t repeats, feeders, nodes;
@@ -123,8 +124,8 @@ static const struct plim_search_tuning {
     .moves =
         {
             .neighbours = 6,                 /* runs next to each other that one move shifts or deletes, at most */
-            .near = 8,                       /* places of a short shift */
-            .far = 80,                       /* places of a long one */
+            .short_places = 8,               /* places of a short shift */
+            .long_places = 80,               /* places of a long one */
             .short_percent = 70,             /* percent of shifts that are short */
             .snug_percent = 40,              /* percent that go where the repeat keeps few bytes alive */
             .output_percent = 50,            /* percent of those that go to the first reader, not to one of an input */
@@ -143,12 +144,12 @@ static const struct plim_search_tuning {
         },
     .first =
         {
-            .near = 8,               /* places of a short move of one first run */
-            .far = 120,              /* places of a group's long move */
-            .middle = 20,            /* places of its short one */
-            .near_percent = 50,      /* percent of single moves that are short; others end anywhere in the window */
-            .middle_percent = 60,    /* percent of groups' moves that are short. Measured: 54347939 */
-            .backwards_percent = 50, /* percent of groups that move backwards */
+            .short_places = 8,         /* places of a short move of one first run */
+            .group_long_places = 120,  /* places of a group's long move */
+            .group_short_places = 20,  /* places of its short one */
+            .short_percent = 50,       /* percent of single moves that are short; others end anywhere in the window */
+            .group_short_percent = 60, /* percent of groups' moves that are short. Measured: 54347939 */
+            .backwards_percent = 50,   /* percent of groups that move backwards */
         },
     .neighbourhood =
         {
