@@ -2,7 +2,7 @@
  *
  * Two models: that of the problem's class gives the bound, that of program order gives plans. The model does not see
  * the bytes that recomputing itself takes, so a plan may exceed the budget. Then the model is solved for smaller
- * budgets, until a plan fits or the work is used up. The way: plim_cut_begin -> plim_cut_model_make (cut_model.c) ->
+ * budgets, until a plan fits or the work is used up. The way: plim_cut_suggest -> plim_cut_model_make (cut_model.c) ->
  * plim_cut_solve (cut_solve.c: flows in flow.c, multipliers in ascent.c, the program in lp.c, proofs in certificate.c)
  * -> plim_cut_walk (cut_walk.c: a schedule from a solution). */
 #include "planner/bound/cut.h"
@@ -166,7 +166,7 @@ plim_status plim_cut_bound(plim_incumbent *inc) {
                                                 : prove(inc, &left, inc->has_best ? inc->best_ns : PLIM_TIME_INFINITE);
 }
 
-plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *start) {
+plim_status plim_cut_suggest(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *start) {
   plim_bound_cache *bound_cache = NULL;
   cut_allowance left = {work, deadline_ns};
   plim_incumbent_note_bounded(inc);

@@ -22,7 +22,8 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
  * else it starts from nothing.
  *
  * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
-PLIM_MUST_USE plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *start);
+PLIM_MUST_USE plim_status plim_cut_suggest(plim_incumbent *inc, int64_t work, int64_t deadline_ns,
+                                           plim_schedule *start);
 
 /* Raise inc->bound_ns towards target_ns, a time that nothing is known to beat, with the work of the search's own
  * bound: the model stops where that much is proved. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */

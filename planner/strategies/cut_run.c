@@ -41,7 +41,7 @@ plim_status plim_cut_run(plim_incumbent *inc) {
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_decided(inc) || inc->task.budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
   plim_status status =
-      plim_cut_begin(inc, work, plim_plan_task_deadline(&inc->task, strategies_tuning.cut.percent), &start);
+      plim_cut_suggest(inc, work, plim_plan_task_deadline(&inc->task, strategies_tuning.cut.percent), &start);
   plim_schedule_free(&start);
   if (status != PLIM_OK || plim_incumbent_decided(inc)) return status;
   return inc->has_best ? refine(inc) : plim_search_run(inc);

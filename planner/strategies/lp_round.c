@@ -39,7 +39,7 @@ static plim_status solve_margin(plim_stage_plans *plans, plim_solver *solver, in
   PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
   PLIM_CHECK(plim_stage_plans_solve(plans, solver, model, NULL, 1, &solution, point));
   if (solution.found) PLIM_CHECK(submit_rounded(plans, model, point));
-  if (limit == plans->limit_bytes) plim_stage_plans_bound(plans, model, solution.bound);
+  if (limit == plans->limit_bytes) plim_stage_plans_raise_bound(plans, model, solution.bound);
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
   plim_release(ctx, point, model->linear.n_columns, sizeof *point);
@@ -52,14 +52,15 @@ static plim_status round_margins(plim_stage_plans *plans, plim_solver *solver) {
   int64_t least = plim_dag_least_peak(plans->dag, NULL), room = plans->limit_bytes - plans->dag->base_bytes;
   if (least > plans->limit_bytes) return PLIM_OK;
   int fits = plim_stage_model_fits(plans->dag);
-  PLIM_TRY(plim_stage_plans_order(plans));
+  PLIM_TRY(plim_stage_plans_submit_order(plans));
   for (int32_t i = 0; i < 2 * PLIM_LP_ROUND_MARGINS; i++) {
     int64_t limit =
         plans->limit_bytes - room / 100 * strategies_tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
     if (plim_incumbent_proved(inc)) return PLIM_OK;
-    if (plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
+    if (plim_stage_plans_seconds_left(inc) < 0) return PLIM_OK;
     if (limit < least || (i >= PLIM_LP_ROUND_MARGINS && !fits)) continue;
-    PLIM_TRY(i < PLIM_LP_ROUND_MARGINS ? plim_stage_plans_cut(plans, limit) : solve_margin(plans, solver, limit));
+    PLIM_TRY(i < PLIM_LP_ROUND_MARGINS ? plim_stage_plans_submit_cut(plans, limit)
+                                       : solve_margin(plans, solver, limit));
   }
   return PLIM_OK;
 }

@@ -31,7 +31,7 @@ static plim_status solve_once(plim_stage_plans *plans, plim_solver *solver, cons
   if (solution.end == PLIM_SOLVE_INFEASIBLE && plans->has_best) {
     solution.bound = objective_of(plans, plans->best); /* nothing is below the cutoff */
   }
-  if (is_first) plim_stage_plans_bound(plans, model, solution.bound);
+  if (is_first) plim_stage_plans_raise_bound(plans, model, solution.bound);
   return plim_context_cancelled(plans->dag->ctx) ? plim_fail(plans->dag->ctx, PLIM_ECANCEL, "planning was cancelled")
                                                  : PLIM_OK;
 }
@@ -56,13 +56,13 @@ static plim_status solve_rounds(plim_stage_plans *plans, plim_solver *solver) {
   plim_incumbent *inc = plans->inc;
   int64_t least = plim_dag_least_peak(plans->dag, NULL);
   if (least > plans->limit_bytes) return PLIM_OK;
-  PLIM_TRY(plim_stage_plans_start(plans));
+  PLIM_TRY(plim_stage_plans_submit_first(plans));
   if (plim_incumbent_proved(inc)) return PLIM_OK;
-  PLIM_TRY(plim_stage_plans_search(plans));
+  PLIM_TRY(plim_stage_plans_submit_search(plans));
   if (!plim_stage_model_fits(plans->dag)) return PLIM_OK;
   for (int32_t round = 0; round < strategies_tuning.milp.rounds; round++) {
     if (plim_incumbent_proved(inc)) return PLIM_OK;
-    if (plans->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
+    if (plans->limit_bytes < least || plim_stage_plans_seconds_left(inc) < 0) return PLIM_OK;
     PLIM_TRY(solve_round(plans, solver, round == 0));
     if (plans->excess_bytes <= 0) return PLIM_OK;
     plans->limit_bytes -= plans->excess_bytes;

@@ -158,7 +158,7 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&run);
   int over = plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100);
   if (status == PLIM_OK && !inc->has_best && !plim_incumbent_decided(inc) && !over) {
-    status = plim_strategy_any(inc, plim_moccasin_min_memory_run);
+    status = plim_strategy_find_any(inc, plim_moccasin_min_memory_run);
   }
   close_search(&run);
   return status;

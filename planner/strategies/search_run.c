@@ -3,7 +3,7 @@
  * Plans that need no annealing come first:
  *   plim_keep_all_run       nothing is recomputed; where that fits, it is the plan
  *   plan_reserve            Chen's rules, in a long graph under a time limit
- *   plim_cut_begin          the bound of the cut model, and a plan from it
+ *   plim_cut_suggest        the bound of the cut model, and a plan from it
  *   start_deep_or_long      Rotor's plan and greedy covering, in long graphs and at deep budgets
  *   plim_start_from_replay  replays of program order in the arena
  * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that these have left in `start`.
@@ -78,7 +78,7 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_CHECK(plan_reserve(inc, &reserve));
   PLIM_CHECK(plim_incumbent_program_order(inc, inc->task.budget_bytes, &start));
   PLIM_CHECK(
-      plim_cut_begin(inc, plim_cut_search_work(inc), plim_plan_task_deadline(&inc->task, PLIM_CUT_PERCENT), &start));
+      plim_cut_suggest(inc, plim_cut_search_work(inc), plim_plan_task_deadline(&inc->task, PLIM_CUT_PERCENT), &start));
   if (plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(start_deep_or_long(inc, &start));
   PLIM_CHECK(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));

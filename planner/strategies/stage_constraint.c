@@ -16,7 +16,7 @@ static int32_t copies_for(const plim_dag *dag) {
 /* The search gets half of the time left; without a time limit a few thousand nodes. */
 static void set_limits(const plim_stage_plans *plans, plim_staged_search *search) {
   const plim_plan_options *options = plans->inc->task.options;
-  double seconds = plim_stage_plans_seconds(plans->inc);
+  double seconds = plim_stage_plans_seconds_left(plans->inc);
   search->nodes =
       strategies_tuning.stage_constraint.nodes_min +
       strategies_tuning.stage_constraint.work / (plans->dag->n * (int64_t)search->copies + plans->dag->n_edges + 1);
@@ -44,7 +44,7 @@ static plim_status submit_repeats(plim_stage_plans *plans, const plim_repeats *r
   return status == PLIM_OK ? plim_stage_plans_submit(plans) : status;
 }
 
-plim_status plim_stage_plans_search(plim_stage_plans *plans) {
+plim_status plim_stage_plans_submit_search(plim_stage_plans *plans) {
   plim_context *ctx = plans->dag->ctx;
   plim_incumbent *inc = plans->inc;
   plim_repeats start = {.ctx = ctx};

@@ -80,7 +80,7 @@ static plim_status submit_searched(plim_stage_plans *plans) {
   return status;
 }
 
-plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes) {
+plim_status plim_stage_plans_submit_cut(plim_stage_plans *plans, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
   const plim_child child = {
       .budget_bytes = limit_bytes,
@@ -89,7 +89,7 @@ plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes) {
   plim_schedule start = {.ctx = plans->dag->ctx};
   PLIM_TRY(plim_incumbent_child(plans->inc, &child, &other));
   plim_status status =
-      plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_plan_task_deadline(&other->task, 100), &start);
+      plim_cut_suggest(other, strategies_tuning.stages.cut_work, plim_plan_task_deadline(&other->task, 100), &start);
   if (limit_bytes == plans->limit_bytes) take_bound(plans, other);
   if (status == PLIM_OK && start.n > 0) {
     status = plim_stage_schedule_project(plans->stages, &start);
@@ -105,13 +105,13 @@ static plim_status begin_in_order(plim_stage_plans *plans) {
   return plim_stage_schedule_project(plans->stages, &plans->schedule);
 }
 
-plim_status plim_stage_plans_order(plim_stage_plans *plans) {
+plim_status plim_stage_plans_submit_order(plim_stage_plans *plans) {
   PLIM_TRY(begin_in_order(plans));
   return plim_stage_plans_submit(plans);
 }
 
-plim_status plim_stage_plans_start(plim_stage_plans *plans) {
-  PLIM_TRY(plim_stage_plans_order(plans));
+plim_status plim_stage_plans_submit_first(plim_stage_plans *plans) {
+  PLIM_TRY(plim_stage_plans_submit_order(plans));
   if (plim_incumbent_proved(plans->inc)) return PLIM_OK;
   return submit_searched(plans);
 }
@@ -148,7 +148,7 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   return status;
 }
 
-double plim_stage_plans_seconds(const plim_incumbent *inc) {
+double plim_stage_plans_seconds_left(const plim_incumbent *inc) {
   if (inc->task.options->time_limit_ns <= 0) return 0;
   double left = (double)(plim_plan_task_deadline(&inc->task, 100) - plim_now_ns()) / 1e9;
   return left > strategies_tuning.stages.seconds_min ? left : -1;
@@ -192,7 +192,7 @@ plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
   watcher w = {plans, model, relax};
   plim_solve_options options = {.relax = relax,
                                 .threads = plans->inc->task.options->threads,
-                                .seconds = plim_stage_plans_seconds(plans->inc),
+                                .seconds = plim_stage_plans_seconds_left(plans->inc),
                                 .iterations = plans->inc->task.options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
@@ -208,7 +208,7 @@ plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_solver *solver,
   return plim_solver_solve(solver, &model->linear, &options, out, point);
 }
 
-void plim_stage_plans_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound) {
+void plim_stage_plans_raise_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound) {
   if (!plans->dag->is_exact || !(bound > 0)) return;
   int64_t proven = plim_stage_model_bound(model, bound);
   if (plans->inc->has_best && proven > plans->inc->best_ns) proven = plans->inc->best_ns;
@@ -224,6 +224,6 @@ plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {
   if (status == PLIM_OK) status = work(&plans, solver);
   close_plans(&plans);
   plim_solver_close(solver);
-  if (status == PLIM_OK && !inc->has_best) status = plim_strategy_any(inc, plim_stage_min_memory_run);
+  if (status == PLIM_OK && !inc->has_best) status = plim_strategy_find_any(inc, plim_stage_min_memory_run);
   return status;
 }

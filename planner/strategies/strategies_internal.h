@@ -46,19 +46,19 @@ typedef struct plim_stage_plans {
 PLIM_MUST_USE plim_status plim_stage_plans_submit(plim_stage_plans *plans);
 
 /* Submit program order, as it is and repaired. */
-PLIM_MUST_USE plim_status plim_stage_plans_order(plim_stage_plans *plans);
+PLIM_MUST_USE plim_status plim_stage_plans_submit_order(plim_stage_plans *plans);
 
 /* Submit program order and the plan of a short search, both as stages; the search's bound holds for stages as well. */
-PLIM_MUST_USE plim_status plim_stage_plans_start(plim_stage_plans *plans);
+PLIM_MUST_USE plim_status plim_stage_plans_submit_first(plim_stage_plans *plans);
 
 /* Submit what the constraint search finds from the best so far, in half of the time left or, without a limit, in a few
  * thousand nodes. Where it ends, and the graph is small enough to allow as many runs of a node as stages, the best is
  * proved and the bound raised to it. Deterministic without a time limit. */
-PLIM_MUST_USE plim_status plim_stage_plans_search(plim_stage_plans *plans);
+PLIM_MUST_USE plim_status plim_stage_plans_submit_search(plim_stage_plans *plans);
 
 /* Submit the plan of the cut model for that many bytes as stages, where it has one. Needs no solver and takes graphs
  * whose programs are too large for one. The model's bound for all of the budget is taken. */
-PLIM_MUST_USE plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes);
+PLIM_MUST_USE plim_status plim_stage_plans_submit_cut(plim_stage_plans *plans, int64_t limit_bytes);
 
 /* A strategy that needs a solver: open one, let `work` submit plans, fall back to any plan. PLIM_EUNSUPPORTED, with the
  * remedy, where there is no solver. */
@@ -66,7 +66,7 @@ typedef plim_status plim_stage_work(plim_stage_plans *plans, plim_solver *solver
 PLIM_MUST_USE plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work);
 
 /* Seconds that are left to a solver, 0: there is no limit; negative: none are left. */
-double plim_stage_plans_seconds(const plim_incumbent *inc);
+double plim_stage_plans_seconds_left(const plim_incumbent *inc);
 
 /* The program for `limit` bytes of the reduction, without repeats that take longer than all those of the best plan. */
 PLIM_MUST_USE plim_status plim_stage_plans_model(const plim_stage_plans *plans, int64_t limit, plim_stage_model **out);
@@ -79,6 +79,6 @@ PLIM_MUST_USE plim_status plim_stage_plans_solve(plim_stage_plans *plans, plim_s
 
 /* Raise the incumbent's bound by a solver's, where the reduction lets bounds through. Nothing faster than the best plan
  * was left out of the model. */
-void plim_stage_plans_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound);
+void plim_stage_plans_raise_bound(plim_stage_plans *plans, const plim_stage_model *model, double bound);
 
 #endif

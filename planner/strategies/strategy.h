@@ -52,8 +52,8 @@ PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const pli
 
 /* For a strategy that has found nothing: look for any schedule that fits by a search for fewest bytes, in the time that
  * is left. */
-PLIM_MUST_USE plim_status plim_strategy_any(plim_incumbent *incumbent,
-                                            plim_status (*run_min_memory)(plim_incumbent *incumbent));
+PLIM_MUST_USE plim_status plim_strategy_find_any(plim_incumbent *incumbent,
+                                                 plim_status (*run_min_memory)(plim_incumbent *incumbent));
 
 /* Open the plan front of a call in the folder options->front_folder; see plim_front_open. */
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_strategy_call *call, plim_front_file *file, plim_front *front);

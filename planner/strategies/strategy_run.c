@@ -105,7 +105,7 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   return status;
 }
 
-plim_status plim_strategy_any(plim_incumbent *inc, plim_status (*run_min_memory)(plim_incumbent *incumbent)) {
+plim_status plim_strategy_find_any(plim_incumbent *inc, plim_status (*run_min_memory)(plim_incumbent *incumbent)) {
   plim_incumbent *min_memory = NULL;
   const plim_child child = {.min_memory = 1, .time_limit_ns = plim_plan_task_left_ns(&inc->task)};
   PLIM_TRY(plim_incumbent_child(inc, &child, &min_memory));
