@@ -147,7 +147,7 @@ plim_status plim_incumbent_program_order(plim_incumbent *inc, int64_t limit, pli
 
 /* Select variants for the limit into `reselected`. The timeline is that of `schedule` before. *changed: 1 where a
  * variant changed; the timeline is then that of `reselected`. */
-static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int32_t *changed) {
+static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int *changed) {
   PLIM_TRY(plim_schedule_copy(&inc->own->reselected, schedule));
   *changed = plim_variant_selection_run(&inc->own->selection, inc->own->timeline, &inc->own->reselected, limit);
   return *changed ? plim_timeline_evaluate(inc->own->timeline, &inc->own->reselected) : PLIM_OK;
@@ -156,7 +156,7 @@ static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, 
 /* Evaluate. Where other variants bring the peak within the budget (min_memory: to the least peak), *schedule becomes
  * `reselected`, which has them. */
 static plim_status evaluate_reselecting(plim_incumbent *inc, const plim_schedule **schedule) {
-  int32_t changed;
+  int changed;
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, *schedule));
   if (!inc->own->selection.is_useful) return PLIM_OK;
   int64_t least = plim_variant_selection_least(inc->own->timeline, *schedule),
@@ -258,7 +258,7 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
 /* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds) {
   int64_t time_ns = inc->own->timeline->time_ns, bytes;
-  int32_t changed;
+  int changed;
   if (!inc->own->selection.is_useful || inc->task.min_memory ||
       inc->own->timeline->peak_bytes > inc->task.budget_bytes) {
     return PLIM_OK;
@@ -326,8 +326,7 @@ plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *lead
 
 /* Read the schedule of a point. It may come from a file, so its numbers are checked: *right is 0 where one is no op or
  * choice of the problem. */
-static plim_status read_point(const plim_problem *p, const plim_front_point *point, plim_schedule *out,
-                              int32_t *right) {
+static plim_status read_point(const plim_problem *p, const plim_front_point *point, plim_schedule *out, int *right) {
   *right = 1;
   for (int32_t j = 0; j < point->n_commands && *right; j++) {
     int32_t op = point->op[j];
@@ -337,7 +336,7 @@ static plim_status read_point(const plim_problem *p, const plim_front_point *poi
   return PLIM_OK;
 }
 
-plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_point *point, int32_t *taken) {
+plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_point *point, int *taken) {
   plim_schedule schedule = {.ctx = inc->problem->ctx};
   plim_status status = read_point(inc->problem, point, &schedule, taken);
   if (status == PLIM_OK && *taken) {
@@ -374,7 +373,7 @@ plim_status plim_incumbent_place(plim_incumbent *inc, const plim_schedule *sched
 
 plim_status plim_incumbent_submit_smallest(plim_incumbent *inc, const plim_front *front) {
   const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
-  int32_t right = 0;
+  int right = 0;
   if (!point || point->bytes >= inc->least_bytes) return PLIM_OK;
   PLIM_TRY(plim_incumbent_submit_point(inc, point, &right));
   if (right) inc->least_bytes = point->bytes;

@@ -103,7 +103,7 @@ PLIM_MUST_USE plim_status plim_incumbent_submit_exact(plim_incumbent *incumbent,
 /* Submit a point of a plan front with its own offsets. The point may come from a file: it is evaluated anew.
  * *taken is 0 when it is not a valid point of this problem with the figures that it states. */
 PLIM_MUST_USE plim_status plim_incumbent_submit_point(plim_incumbent *incumbent, const plim_front_point *point,
-                                                      int32_t *taken);
+                                                      int *taken);
 
 /* For the sentence of a refusal: submit the smallest point of a plan front (NULL: none), where it has fewer bytes than
  * any schedule submitted so far. */

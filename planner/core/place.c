@@ -74,7 +74,7 @@ plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
 }
 
 plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeline, const plim_schedule *schedule,
-                          int32_t n_offsets, const int64_t *offset, int32_t *fits) {
+                          int32_t n_offsets, const int64_t *offset, int *fits) {
   const int64_t below = timeline->problem->persistent_bytes;
   int64_t packed = 0;
   PLIM_TRY(reserve(placement, timeline));

@@ -108,7 +108,7 @@ PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timel
  * O(boxes log boxes). */
 PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeline,
                                         const plim_schedule *schedule, int32_t n_offsets, const int64_t *offset,
-                                        int32_t *fits);
+                                        int *fits);
 void plim_placement_free(plim_placement *placement); /* leaves it empty */
 
 /* ==== plan (emit_plan.c) ==== */

@@ -151,7 +151,7 @@ static plim_status watch_bound(plim_lazy_clauses *clauses, plim_lazy_clauses_bou
 }
 
 /* A clause whose watched bound is denied: *kept 0 when another one is watched now. */
-static plim_status visit_clause(plim_lazy_clauses *clauses, int32_t side, plim_lazy_clauses_watch w, int32_t *kept) {
+static plim_status visit_clause(plim_lazy_clauses *clauses, int32_t side, plim_lazy_clauses_watch w, int *kept) {
   const plim_lazy_clauses_clause *c = &clauses->clause[w.clause];
   plim_lazy_clauses_bound *b = clauses->literals.at + c->begin;
   *kept = 1;
@@ -182,7 +182,7 @@ static plim_status show_change(plim_lazy_clauses *clauses, int32_t side, int32_t
   int32_t to = 0, i = 0;
   for (; i < list->n && status == PLIM_OK && !clauses->has_failed; i++) {
     plim_lazy_clauses_watch w = list->at[i];
-    int32_t kept = 1;
+    int kept = 1;
     if (w.at > before && w.at <= clauses->least[side]) status = visit_clause(clauses, side, w, &kept);
     if (kept) list->at[to++] = w;
   }
@@ -326,7 +326,7 @@ static int32_t resolve_conflict(plim_lazy_clauses *clauses, int32_t here) {
   }
 }
 
-plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int32_t *refuted) {
+plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int *refuted) {
   int32_t level = 0, here = 0;
   for (int32_t i = 0; i < clauses->conflict.n; i++) {
     int32_t at = plim_lazy_clauses_change_of(clauses, clauses->conflict.at[i]);

@@ -133,7 +133,7 @@ PLIM_MUST_USE plim_status plim_lazy_clauses_propagate(plim_lazy_clauses *clauses
 
 /* After a failure: learn a clause, go back to where it implies something, and imply it. *refuted 1: the conflict needs
  * no decision; there is no solution. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int32_t *refuted);
+PLIM_MUST_USE plim_status plim_lazy_clauses_learn(plim_lazy_clauses *clauses, int *refuted);
 
 /* Without open levels: forget clauses that hold, and of the others the worst until at most `max_clauses` are left. */
 PLIM_MUST_USE plim_status plim_lazy_clauses_forget(plim_lazy_clauses *clauses, int32_t max_clauses);

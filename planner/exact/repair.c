@@ -147,7 +147,7 @@ static plim_status shorten(repairer *repair) {
   return PLIM_OK;
 }
 
-static plim_status drop_and_shorten(repairer *repair, int32_t *fits) {
+static plim_status drop_and_shorten(repairer *repair, int *fits) {
   plim_stage_schedule *stages = repair->stages;
   PLIM_TRY(plim_stage_schedule_prune(stages));
   PLIM_TRY(lower_peak(repair));
@@ -158,7 +158,7 @@ static plim_status drop_and_shorten(repairer *repair, int32_t *fits) {
   return PLIM_OK;
 }
 
-plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns, int32_t *fits) {
+plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns, int *fits) {
   repairer repair = {.stages = stages, .limit = limit, .deadline_ns = deadline_ns};
   int64_t cells = (int64_t)stages->n * stages->n;
   *fits = 0;

@@ -63,7 +63,7 @@ PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages)
  * none). *fits: whether it came within the limit. Deterministic without a deadline. PLIM_ECANCEL leaves a valid
  * schedule; a cancel of one that fits ends the changes alone. */
 PLIM_MUST_USE plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns,
-                                                     int32_t *fits);
+                                                     int *fits);
 
 /* ==== integer program (stage_model.c) ==== */
 

@@ -169,7 +169,7 @@ static plim_status decide_bound(tree_search *search, plim_lazy_clauses_bound b) 
 
 /* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
  * must run runs as late as it can. */
-static plim_status decide_next(tree_search *search, int32_t *over) {
+static plim_status decide_next(tree_search *search, int *over) {
   plim_lazy_clauses *clauses = &search->model.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
   if (clauses->n_levels < search->n_assumed) return decide_assumed(search, over);
@@ -201,9 +201,9 @@ static plim_status propagate(tree_search *search) {
 }
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
-static plim_status search_within(tree_search *search, int64_t conflicts, int32_t *over) {
+static plim_status search_within(tree_search *search, int64_t conflicts, int *over) {
   plim_lazy_clauses *clauses = &search->model.clauses;
-  int32_t refuted = 0;
+  int refuted = 0;
   *over = 0;
   while (conflicts > 0 && !*over && may_go_on(search)) {
     search->nodes++;
@@ -228,7 +228,7 @@ static plim_status search_within(tree_search *search, int64_t conflicts, int32_t
 /* Between searches: propagate without decisions, and forget clauses where there are too many. */
 static plim_status clean_up(tree_search *search) {
   plim_lazy_clauses *clauses = &search->model.clauses;
-  int32_t refuted = 0;
+  int refuted = 0;
   PLIM_TRY(propagate(search));
   if (clauses->has_failed) PLIM_TRY(plim_lazy_clauses_learn(clauses, &refuted));
   if (refuted) search->task->is_exhausted = search->stopped = 1;
@@ -239,7 +239,7 @@ static plim_status clean_up(tree_search *search) {
 }
 
 static plim_status search_tree(tree_search *search, int64_t round) {
-  int32_t over;
+  int over;
   search->rule = round % 2 == 1 && (search->is_phase_within || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
   search->noise = round == 0 ? 0 : 1;
   PLIM_TRY(clean_up(search));
@@ -282,7 +282,7 @@ static void assume_outside(tree_search *search, double width) {
 }
 
 static plim_status search_near(tree_search *search, double *width) {
-  int32_t over;
+  int over;
   PLIM_TRY(clean_up(search));
   if (search->stopped) return PLIM_OK;
   search->rule =
@@ -316,7 +316,7 @@ static plim_status alternate(tree_search *search) {
 static plim_status begin_from(tree_search *search, const plim_repeats *start) {
   plim_staged_search *task = search->task;
   plim_staged staged;
-  int32_t over;
+  int over;
   PLIM_TRY(plim_staged_make(task->dag, &staged));
   plim_status status = plim_staged_evaluate(&staged, start);
   int fits = status == PLIM_OK && staged.peak_bytes <= task->limit_bytes;

@@ -79,7 +79,7 @@ static void drop_cheapest_points(plim_front *front) {
   }
 }
 
-plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *added) {
+plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int *added) {
   int32_t at = first_above(front, point->bytes);
   plim_front_point fresh;
   if (added) *added = 0;

@@ -64,7 +64,7 @@ void plim_front_free(plim_front *front); /* leaves it empty */
 /* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *added (may be
  * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT gives up the points that make the least
  * difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
-PLIM_MUST_USE plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *added);
+PLIM_MUST_USE plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int *added);
 
 /* The fastest point within the budget; NULL: there is none. */
 const plim_front_point *plim_front_find(const plim_front *front, int64_t budget_bytes);

@@ -66,7 +66,7 @@ static plim_status plan_all(sweep *s) {
 static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   plim_plan_options options = *s->call.options;
   plim_incumbent *inc = NULL;
-  int32_t taken = 0;
+  int taken = 0;
   const plim_front_point *point = plim_front_find(s->front, budget);
   if (!point) return PLIM_OK;
   options.budget_bytes = budget;

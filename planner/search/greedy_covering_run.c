@@ -66,7 +66,7 @@ static void lower_limit(covering_search *search, int64_t area) {
 
 /* *diverged is 1 where the area grows again at a low rate. The track then gets the schedule of least area back, and the
  * round ends. */
-static plim_status stop_if_diverged(covering_search *search, int64_t area, int32_t *diverged) {
+static plim_status stop_if_diverged(covering_search *search, int64_t area, int *diverged) {
   if (search->bulk_rate <= 0 || search->covering->rate > search_tuning.covering.near_bulk * search->bulk_rate) {
     return PLIM_OK;
   }
@@ -84,7 +84,7 @@ static int is_full(const covering_search *search) {
 }
 
 /* Set rate and limit of the next walk of the round. */
-static plim_status next_walk(covering_search *search, int32_t *diverged) {
+static plim_status next_walk(covering_search *search, int *diverged) {
   plim_greedy_covering *covering = search->covering;
   int64_t area = plim_track_excess(search->track, search->goal);
   int few = covering->changes <= search->track->n_runs / search_tuning.covering.few_changes;
@@ -102,7 +102,7 @@ static plim_status next_walk(covering_search *search, int32_t *diverged) {
 static plim_status run_round(covering_search *search, int64_t deadline_ns) {
   plim_context *ctx = search->inc->problem->ctx;
   double last = last_rate(search);
-  int32_t diverged = 0;
+  int diverged = 0;
   search->covering->rate = search->begin_rate;
   search->covering->limit = search->goal;
   search->least_area = INT64_MAX;

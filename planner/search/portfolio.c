@@ -249,7 +249,7 @@ static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t
 /* Where covering has found no plan for a long graph, run the min-memory search before any annealing. *refused is 1
  * where that and the covered schedule both stay far above the budget: annealing hardly lowers the peak of a long graph,
  * and millions of moves would end in the same refusal. Not with limits, which say how much work is wanted. */
-static plim_status look_ahead(search_portfolio *portfolio, int32_t *refused) {
+static plim_status look_ahead(search_portfolio *portfolio, int *refused) {
   plim_incumbent *inc = portfolio->inc;
   *refused = 0;
   if (!is_long(portfolio) || inc->has_best || has_limits(inc)) return PLIM_OK;
@@ -283,7 +283,7 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   int64_t moves = options->iterations > 0 ? options->iterations
                                           : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
-  int32_t refused;
+  int refused;
   PLIM_TRY(look_ahead(portfolio, &refused));
   if (wants_covering(portfolio)) PLIM_TRY(find_by_covering(portfolio));
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(inc); round++) {

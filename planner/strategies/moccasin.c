@@ -91,7 +91,7 @@ static plim_status on_better(void *user, const plim_repeats *better) {
 }
 
 /* The constraint search within a limit on the peak. *found and *bytes tell of its best. */
-static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, int64_t *bytes) {
+static plim_status search_within(moccasin *run, int64_t limit, int *found, int64_t *bytes) {
   plim_incumbent *inc = run->inc;
   plim_staged_search search = {.dag = run->dag,
                                .copies = run->copies,
@@ -121,7 +121,7 @@ static plim_status search_within(moccasin *run, int64_t limit, int32_t *found, i
 static plim_status search_rounds(moccasin *run) {
   int64_t limit = run->inc->task.budget_bytes;
   for (int32_t round = 0; round < strategies_tuning.moccasin.rounds; round++) {
-    int32_t found;
+    int found;
     int64_t bytes = 0;
     PLIM_TRY(search_within(run, limit, &found, &bytes));
     if (!found || bytes <= run->inc->task.budget_bytes) return PLIM_OK;

@@ -44,7 +44,7 @@ static plim_status submit_stages(plim_stage_plans *plans) {
 }
 
 plim_status plim_stage_plans_submit(plim_stage_plans *plans) {
-  int32_t fits;
+  int fits;
   if (plans->stages->peak_bytes <= plans->limit_bytes) PLIM_TRY(submit_stages(plans));
   PLIM_TRY(plim_stage_schedule_repair(plans->stages, plans->limit_bytes,
                                       plim_plan_task_deadline(&plans->inc->task, 100), &fits));
@@ -125,7 +125,7 @@ static plim_status submit_halving(plim_stage_plans *plans) {
   while (high - low > 1 && high - low > high / strategies_tuning.stages.halving_part &&
          !plim_incumbent_is_out_of_time(plans->inc)) {
     int64_t limit = low + (high - low) / 2;
-    int32_t fits;
+    int fits;
     PLIM_TRY(begin_in_order(plans));
     PLIM_TRY(plim_stage_schedule_repair(plans->stages, limit, plim_plan_task_deadline(&plans->inc->task, 100), &fits));
     PLIM_TRY(submit_stages(plans));

@@ -60,7 +60,7 @@ static plim_status simulate(plim_incumbent *inc, const plim_plan *in_order, plim
 static plim_status replay_within(plim_incumbent *inc, const plim_plan *in_order, int64_t bytes, plim_schedule *out) {
   const plim_problem *p = inc->problem;
   plim_plan *plan = NULL;
-  int32_t taken;
+  int taken;
   out->n = 0;
   plim_status status = bytes == inc->task.budget_bytes
                            ? simulate(inc, in_order, &plan)

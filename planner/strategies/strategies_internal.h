@@ -15,7 +15,7 @@
  * schedule has other buffers than the plan (other in-place pairs, say): then nothing was submitted. O(buffers log
  * buffers). */
 PLIM_MUST_USE plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan,
-                                           const plim_schedule *schedule, int32_t *taken);
+                                           const plim_schedule *schedule, int *taken);
 
 /* ==== replays (start_replay.c) ==== */
 

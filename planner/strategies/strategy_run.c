@@ -21,7 +21,7 @@ static plim_front_try try_of(const plim_incumbent *inc) {
 }
 
 /* Submit the plan front's point for this budget. A point that turns out wrong discards the whole plan front. */
-static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *taken) {
+static plim_status take_known(plim_incumbent *inc, plim_front *front, int *taken) {
   const plim_front_point *point =
       inc->task.min_memory ? plim_front_smallest(front) : plim_front_find(front, inc->task.budget_bytes);
   *taken = 0;
@@ -68,7 +68,7 @@ static plim_status note_proof(const plim_incumbent *inc, plim_front *front, plim
 
 /* Prove the bound hint_ns that a file states, or as much of it as the best needs. *proved: 1 where the best is now a
  * proved optimum. */
-static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *proved) {
+static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int *proved) {
   int64_t target = hint_ns < inc->best_ns ? hint_ns : inc->best_ns;
   plim_status status = PLIM_OK;
   if (target > inc->bound_ns) status = plim_cut_prove(inc, target);
@@ -80,10 +80,10 @@ static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *pro
  * of the plan front, and prove those of a file as far as that may save the search. *is_done: no search is needed. Where
  * the file states that the best is the optimum and that could not be proved, the strategy runs again. */
 static plim_status use_bounds(plim_incumbent *inc, plim_front *front, plim_front_try *attempt, int taken, int is_tried,
-                              int32_t *is_done) {
+                              int *is_done) {
   int64_t bound_ns = plim_front_bound(front, inc->task.budget_bytes),
           hint_ns = plim_front_hint(front, inc->task.budget_bytes);
-  int32_t proved = 0;
+  int proved = 0;
   if (!taken || bound_ns <= inc->best_ns) plim_incumbent_raise_bound(inc, bound_ns);
   bound_ns = inc->bound_ns;
   if (taken) PLIM_TRY(prove_hint(inc, is_tried || hint_ns >= inc->best_ns ? hint_ns : 0, &proved));
@@ -94,11 +94,11 @@ static plim_status use_bounds(plim_incumbent *inc, plim_front *front, plim_front
 static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                                   int32_t *from_front) {
   plim_front_try attempt = try_of(inc);
-  int32_t taken;
+  int taken;
   PLIM_TRY(take_known(inc, front, &taken));
   const int64_t known_ns = inc->best_ns, known_bytes = inc->best_bytes;
   const int is_tried = taken && plim_front_tried(front, &attempt);
-  int32_t is_done = is_tried;
+  int is_done = is_tried;
   if (!inc->task.min_memory) PLIM_TRY(use_bounds(inc, front, &attempt, taken, is_tried, &is_done));
   plim_status status = is_done ? PLIM_OK : search_and_note(inc, strategy, front, &attempt);
   *from_front = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;

@@ -48,7 +48,7 @@ static int persistent_at_low_end(const plim_problem *p, const plim_plan *plan) {
 }
 
 plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, const plim_schedule *schedule,
-                             int32_t *taken) {
+                             int *taken) {
   const plim_problem *p = incumbent->problem;
   plim_front *front = incumbent->shared.front;
   plim_placement scratch = {.ctx = p->ctx};
