@@ -10,7 +10,6 @@
  * before f and, where they were dropped, before u again. f reads bytes and mark, u reads the bytes and updates the
  * mark. In the plan each "home in" is a copy, and so is what u leaves (home_plan.c). */
 #include <stdio.h>
-#include <string.h>
 
 #include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"

@@ -7,7 +7,6 @@
 #include "planner/spaces/space_make_internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"

@@ -6,7 +6,6 @@
 #include "planner/track/track_internal.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Room that is kept for one step of a move: runs that it inserts, changes in the journal (a group moves twelve runs).
  */

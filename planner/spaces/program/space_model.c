@@ -15,7 +15,6 @@
 #include "planner/spaces/program/space_model_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "planner/spaces/spaces_tuning.h"
 

@@ -3,7 +3,6 @@
 #include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
