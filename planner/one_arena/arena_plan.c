@@ -1,9 +1,16 @@
-/* From graph, profile and budget to a checked plan of one arena. Four things happen:
- *   1. plim_problem_make      (core/problem.c)             items, rules, choices of variants
- *   2. plim_strategy_run      (strategies/strategy_run.c)  a strategy submits schedules; the incumbent keeps the best
- *   3. plim_incumbent_emit    (core/incumbent.c)           the best as a plan, which the checker accepts
- *   4. plim_refuse            (refuse.c)                   in place of 3 where nothing fits
- * With options->front_folder, the plan front on disk is read before and written after. */
+/* From graph, profile and budget to a checked plan of one arena. Who calls whom:
+ *
+ *   plim_arena_plan_search: the time limit; where it ends all with nothing found, the bound of plim_arena_bound
+ *   -> make_through_front: problem and strategy of the options; the plan front of options->front_folder on disk
+ *      -> plan_or_refuse: one planning call
+ *         -> plim_strategy_run              a strategy submits schedules, the incumbent keeps the best (strategies/)
+ *         -> plim_incumbent_submit_smallest nothing fits: the plan of fewest bytes that the front has (core/)
+ *         -> find_fewest                    still nothing, and little is missing: the search of floor.c
+ *         -> plim_refuse                    still nothing: the sentence of PLIM_ENOFIT (refuse.c)
+ *         -> plim_incumbent_emit            the best as a plan, which the checker accepts (core/)
+ *
+ *   plim_arena_once, plim_arena_faster: for planners that make many plans and explain none
+ *   -> plan_by_strategy: plim_strategy_run and plim_incumbent_emit alone */
 #include "planner/one_arena/arena_plan.h"
 
 #include "planner/one_arena/one_arena_internal.h"
@@ -50,8 +57,8 @@ typedef struct request {
   plim_plan_result *out;
 } request;
 
-/* The work of one call (plim_front_work). `front` NULL: none. */
-static plim_status make_plan(void *user, plim_front *front) {
+/* A plim_front_work: the plan of the request, or PLIM_ENOFIT with a sentence that says why. `front` NULL: none. */
+static plim_status plan_or_refuse(void *user, plim_front *front) {
   const request *r = user;
   const plim_strategy_task *task = &r->task;
   plim_incumbent *inc = NULL;
@@ -69,13 +76,13 @@ static plim_status make_plan(void *user, plim_front *front) {
   return status;
 }
 
-static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                        const plim_plan_options *options, plim_plan_result *out) {
+static plim_status make_through_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                      const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
   request r = {.out = &made};
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.task));
   int through_front = options->front_folder && options->budget_bytes < INT64_MAX && !options->brief;
-  plim_status status = through_front ? plim_strategy_with_front(&r.task, make_plan, &r) : make_plan(&r, NULL);
+  plim_status status = through_front ? plim_strategy_with_front(&r.task, plan_or_refuse, &r) : plan_or_refuse(&r, NULL);
   plim_strategy_end(&r.task);
   if (status == PLIM_OK || status == PLIM_ENOFIT) {
     *out = made;
@@ -88,7 +95,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                    const plim_plan_options *options, plim_plan_result *out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  const plim_status made = make(ctx, graph, profile, options, out);
+  const plim_status made = make_through_front(ctx, graph, profile, options, out);
   const plim_status status = plim_arena_effort_end(ctx, outer_ns, made);
   if (made == PLIM_ECANCEL && status == PLIM_ENOFIT) { /* its floor is to be had at once */
     plim_plan_result late = {.plan = NULL};
@@ -106,10 +113,10 @@ plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, con
   return PLIM_OK;
 }
 
-/* A plan by the options' strategy, without the plan front. `enough_bytes`, `known_ns`: see plim_incumbent_accept. */
-static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
-                             plim_plan **out) {
+/* A plan by the options' strategy alone. `enough_bytes`, `known_ns`: see plim_incumbent_accept. */
+static plim_status plan_by_strategy(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                    const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
+                                    plim_plan **out) {
   plim_strategy_task task = {0};
   plim_incumbent *inc = NULL;
   plim_status status;
@@ -136,13 +143,13 @@ plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const pl
   int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
   once.budget_bytes = INT64_MAX;
   once.planner = "keep-all";
-  plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
+  plim_status status = plan_by_strategy(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
   return plim_arena_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_arena_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
+  plim_status status = plan_by_strategy(ctx, graph, profile, options, 0, known_ns, out);
   return plim_arena_effort_end(ctx, outer_ns, status);
 }
