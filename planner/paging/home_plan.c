@@ -233,7 +233,7 @@ plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int p
   plim_context *ctx = task->ctx;
   const plim_plan_options *options = task->options;
   const int64_t keep_all_ns = task->keep_all->keep_all_ns;
-  plim_paging rest = *options->paging;
+  plim_paging inner_paging = *options->paging;
   plim_plan_options inner = *options;
   plim_home_graph *without = NULL;
   plim_plan *plan = NULL, *plain = NULL, *lowered = NULL;
@@ -241,18 +241,18 @@ plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int p
   int64_t n_keys = (int64_t)task->graph->n_ops + task->graph->n_storages;
   int64_t bytes = plim_home_bytes(options->paging, task->graph, params);
   plim_status status;
-  rest.budget_bytes -= bytes;
-  if (rest.budget_bytes < 0) {
-    return plim_fail(ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there", rest.space,
+  inner_paging.budget_bytes -= bytes;
+  if (inner_paging.budget_bytes < 0) {
+    return plim_fail(ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there", inner_paging.space,
                      (long long)bytes);
   }
-  inner.paging = plim_homes_alone(&rest) ? NULL : &rest;
+  inner.paging = plim_homes_alone(&inner_paging) ? NULL : &inner_paging;
   PLIM_CHECK(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
   PLIM_CHECK(plim_home_graph_make(ctx, options->paging, task->graph, task->profile, params, &without));
   if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);
   inner.numerics_key = numerics_key;
-  const plim_paging_task rest_task = {ctx, without->graph, without->profile, &inner, NULL};
-  PLIM_CHECK(make(&rest_task, known_ns, &plain, &plan));
+  const plim_paging_task inner_task = {ctx, without->graph, without->profile, &inner, NULL};
+  PLIM_CHECK(make(&inner_task, known_ns, &plain, &plan));
   status = lower_better(without, plain, options, keep_all_ns, &lowered);
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
   status = lower_better(without, plan, options, keep_all_ns, &lowered);
