@@ -2,8 +2,8 @@
  * that is known says how many bytes of the problem fit into the budget: as many as it has there itself. The search gets
  * these bytes, and fewer where the plan of what it found does not pack. */
 #include "planner/paging/command_list.h"
-#include "planner/paging/joint_problem.h"
 #include "planner/paging/paging_internal.h"
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/spaces/problem/space_sequence.h"
 #include "planner/spaces/search/space_search.h"

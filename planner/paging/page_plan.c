@@ -22,10 +22,9 @@
 #include <string.h>
 
 #include "planner/one_arena/arena_plan.h"
-#include "planner/paging/joint_problem.h"
 #include "planner/paging/paging_internal.h"
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 

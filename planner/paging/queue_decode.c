@@ -16,8 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 

@@ -8,8 +8,8 @@
 
 #include "planner/paging/command_list.h"
 #include "planner/paging/paging_internal.h"
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 
 typedef struct device_search {
