@@ -3,7 +3,7 @@
  *   plim_page_plan_make: keep-all's plan, made once for each graph and set of variants, with no more packing than the
  *                        budget asks for
  *   -> plan_for_devices
- *      -> begin_with_fewer            three devices or more: the plan for one device fewer is a plan for all of them too
+ *      -> begin_with_fewer            three devices or more: the plan for one device fewer is a plan for them too
  *         -> plan_for_devices
  *      -> try_all
  *         -> try_once                 plans that run every op once ...

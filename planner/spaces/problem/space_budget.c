@@ -1,5 +1,5 @@
-/* Reads budgets of spaces, and tells whether a node has room within them. A text is read one part after another, each
- * a name, '=' and a size. */
+/* Reads and writes budgets of spaces, and tells whether a node has room within them. A text is read one part after
+ * another, each a name, '=' and a size. */
 #include "planner/spaces/problem/space_problem.h"
 
 #include <stdio.h>
@@ -55,6 +55,14 @@ plim_status plim_space_budget_parse(const plim_platform *p, const char *text, in
     at = comma ? comma + 1 : NULL;
   }
   return PLIM_OK;
+}
+
+void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget) {
+  for (int32_t s = 0, named = 0; s < platform->n_spaces; s++) {
+    if (budget[s] == INT64_MAX) continue;
+    plim_text_format(text, "%s%s=%lld", named++ ? "," : "", platform->space[s].name, (long long)budget[s]);
+  }
+  if (text->length == 0) plim_text_add(text, "unlimited memory");
 }
 
 int plim_space_has_room(const plim_space_problem *p, const int64_t *budget, int32_t node, int32_t d) {

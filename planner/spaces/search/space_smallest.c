@@ -1,6 +1,7 @@
 /* Finds the smallest budgets for which the search has a plan, and says them. Bisection: every trial is a search of few
  * rounds, so that what is named has a plan, and what is smaller may have one that was not found. */
-#include "planner/spaces/space_make_internal.h"
+#include "planner/spaces/problem/space_problem.h"
+#include "planner/spaces/search/space_search.h"
 #include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>
@@ -101,23 +102,11 @@ static plim_status least_deadline(smallest_search *search, int64_t *out) {
   return status;
 }
 
-const char *plim_space_time_unit(const plim_space_problem *p) {
-  return plim_platform_has_own_times(p->platform, p->graph->costs) ? "" : " ns";
-}
-
 const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]) {
   double unit = factor > 0 ? fmax(1, pow(10, 5 - floor(log10(factor)))) : 1;
   double digits = up ? ceil(factor * unit - 1e-3) : floor(factor * unit + 1e-3);
   (void)snprintf(text, PLIM_SPACE_FACTOR_BYTES, factor < 1e5 ? "%.6g" : "%.0f", digits / unit);
   return text;
-}
-
-void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget) {
-  for (int32_t s = 0, named = 0; s < platform->n_spaces; s++) {
-    if (budget[s] == INT64_MAX) continue;
-    plim_text_format(text, "%s%s=%lld", named++ ? "," : "", platform->space[s].name, (long long)budget[s]);
-  }
-  if (text->length == 0) plim_text_add(text, "unlimited memory");
 }
 
 static plim_status tell_budgets(smallest_search *search, const int64_t *budget, plim_text *words, int32_t *cut_short) {
