@@ -32,7 +32,7 @@ typedef struct span {
 typedef struct reader {
   plim_buffer_list *buffers;
   const char *name;
-  span rest;
+  span unread;
   int64_t line;
   int32_t fields;
   int32_t field_of[COLUMNS]; /* -1: the column is missing */
@@ -48,18 +48,18 @@ static plim_status fail_field(const reader *input, const char *what, span field,
 
 /* The next line without its end; 0: nothing is left, or an empty line ends the file. */
 static int next_line(reader *input, span *line) {
-  if (input->rest.begin == input->rest.end) return 0;
-  char *end = memchr(input->rest.begin, '\n', (size_t)(input->rest.end - input->rest.begin));
-  line->begin = input->rest.begin;
-  line->end = end ? end : input->rest.end;
-  input->rest.begin = end ? end + 1 : input->rest.end;
+  if (input->unread.begin == input->unread.end) return 0;
+  char *end = memchr(input->unread.begin, '\n', (size_t)(input->unread.end - input->unread.begin));
+  line->begin = input->unread.begin;
+  line->end = end ? end : input->unread.end;
+  input->unread.begin = end ? end + 1 : input->unread.end;
   input->line++;
   if (line->end > line->begin && line->end[-1] == '\r') line->end--;
   return line->end > line->begin;
 }
 
 /* Take what comes before `mark` (or all) from the front of `from`; 0: nothing comes any more. */
-static int take(span *from, char mark, span *part) {
+static int take_until(span *from, char mark, span *part) {
   if (!from->begin) return 0;
   char *at = from->begin < from->end ? memchr(from->begin, mark, (size_t)(from->end - from->begin)) : NULL;
   *part = (span){from->begin, at ? at : from->end};
@@ -101,7 +101,7 @@ static plim_status read_header(reader *input) {
     return plim_fail(input->buffers->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size",
                      input->name);
   }
-  for (; take(&line, ',', &field); input->fields++) {
+  for (; take_until(&line, ',', &field); input->fields++) {
     size_t length = (size_t)(field.end - field.begin);
     for (int i = 0; i < NAMES; i++) {
       if (strlen(names[i].name) != length || memcmp(names[i].name, field.begin, length) != 0) continue;
@@ -144,7 +144,7 @@ static plim_status read_gap(reader *input, span text, const plim_box *box) {
 
 static plim_status read_gaps(reader *input, span field, const plim_box *box) {
   span part;
-  while (take(&field, ' ', &part)) {
+  while (take_until(&field, ' ', &part)) {
     if (part.begin == part.end) continue;
     if (input->buffers->n_gaps == INT32_MAX) return fail_field(input, "gap", part, "is one too many");
     PLIM_TRY(read_gap(input, part, box));
@@ -203,7 +203,7 @@ static plim_status read_rows(reader *input) {
   while (next_line(input, &line)) {
     span value[COLUMNS] = {{0}}, left = line;
     int32_t fields = 0;
-    for (; take(&left, ',', &field); fields++) {
+    for (; take_until(&left, ',', &field); fields++) {
       for (int c = 0; c < COLUMNS; c++) {
         if (input->field_of[c] == fields) value[c] = field;
       }
@@ -289,7 +289,7 @@ plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const ch
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *list, &list));
   list->ctx = ctx;
   PLIM_CHECK(allocate_list(list, text, bytes));
-  reader input = {.buffers = list, .name = name, .rest = {list->chars, list->chars + bytes}};
+  reader input = {.buffers = list, .name = name, .unread = {list->chars, list->chars + bytes}};
   PLIM_CHECK(read_header(&input));
   PLIM_CHECK(read_rows(&input));
   PLIM_CHECK(check_ids(&input));

@@ -24,7 +24,7 @@ void plim_command_list_free(plim_command_list *list) {
 
 /* ---- additions ---- */
 
-static int has_room(plim_command_list *list, void *array, int64_t *room, int32_t n, size_t size) {
+static int make_room_for_one(plim_command_list *list, void *array, int64_t *room, int32_t n, size_t size) {
   if (list->status == PLIM_OK && n == INT32_MAX - 1) {
     list->status = plim_fail(list->ctx, PLIM_EOVERFLOW, "a plan with copies has too many commands or buffers");
   }
@@ -33,8 +33,8 @@ static int has_room(plim_command_list *list, void *array, int64_t *room, int32_t
 }
 
 int32_t plim_command_list_add(plim_command_list *list, const plim_command *command, int64_t time_ns) {
-  if (!has_room(list, &list->command, &list->room, list->n, sizeof *list->command)) return 0;
-  if (!has_room(list, &list->time_ns, &list->room_times, list->n, sizeof *list->time_ns)) return 0;
+  if (!make_room_for_one(list, &list->command, &list->room, list->n, sizeof *list->command)) return 0;
+  if (!make_room_for_one(list, &list->time_ns, &list->room_times, list->n, sizeof *list->time_ns)) return 0;
   list->command[list->n] = *command;
   list->time_ns[list->n] = time_ns;
   return list->n++;
@@ -42,7 +42,7 @@ int32_t plim_command_list_add(plim_command_list *list, const plim_command *comma
 
 int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin,
                                      int64_t bytes, int64_t offset) {
-  if (!has_room(list, &list->buffer, &list->room_buffers, list->n_buffers, sizeof *list->buffer)) return 0;
+  if (!make_room_for_one(list, &list->buffer, &list->room_buffers, list->n_buffers, sizeof *list->buffer)) return 0;
   list->buffer[list->n_buffers] = (plim_command_list_buffer){.storage = storage,
                                                              .space = space,
                                                              .begin = begin,
@@ -54,7 +54,7 @@ int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, i
 }
 
 void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes) {
-  if (!has_room(list, &list->use, &list->room_uses, list->n_uses, sizeof *list->use)) return;
+  if (!make_room_for_one(list, &list->use, &list->room_uses, list->n_uses, sizeof *list->use)) return;
   list->use[list->n_uses++] = (plim_command_list_use){buffer, list->n, writes};
 }
 
@@ -155,7 +155,7 @@ static void find_ends(const plim_command_list *list, int32_t c, int32_t *source,
   }
 }
 
-static void clamp(int32_t place, int32_t own, int32_t *low, int32_t *high) {
+static void narrow_range(int32_t place, int32_t own, int32_t *low, int32_t *high) {
   if (place < own && place > *low) *low = place;
   if (place > own && place < *high) *high = place;
 }
@@ -168,24 +168,24 @@ static void find_range(const plim_command_list *list, int32_t c, int32_t source,
   int32_t own = list->at[c];
   *low = -1;
   *high = list->n;
-  if (from->over >= 0) clamp(list->at[from->over], own, low, high);
+  if (from->over >= 0) narrow_range(list->at[from->over], own, low, high);
   for (int32_t u = 0; u < list->n_uses; u++) {
     const plim_command_list_use *use = &list->use[u];
     if (use->command == c || (use->buffer != target && (use->buffer != source || !use->writes))) continue;
-    clamp(list->at[use->command], own, low, high);
+    narrow_range(list->at[use->command], own, low, high);
   }
   for (int32_t i = 0; i < list->n_buffers; i++) {
     const plim_command_list_buffer *other = &list->buffer[i];
     if (other->storage != from->storage || i == source || i == target) continue;
-    if (other->space == from->space && other->first > own) clamp(other->first, own, low, high);
+    if (other->space == from->space && other->first > own) narrow_range(other->first, own, low, high);
     if (other->space != to->space || to->begin != c) continue;
     int32_t last = other->over >= 0 ? other->last : other->last - 1; /* its last use, or what writes over it */
-    if (other->first < own) clamp(last, own, low, high);
+    if (other->first < own) narrow_range(last, own, low, high);
   }
 }
 
 /* Move the command at place `from` to place `to`; the others close up. */
-static void move(plim_command_list *list, int32_t from, int32_t to) {
+static void move_command(plim_command_list *list, int32_t from, int32_t to) {
   int32_t c = list->order[from];
   if (from == to) return;
   for (int32_t i = from; i < to; i++) list->order[i] = list->order[i + 1];
@@ -219,7 +219,7 @@ static void delay_outs(const copy_spread *spread) {
       if (!lives && spread->live[to + 1] + list->buffer[source].bytes > spread->limit_bytes[m->from]) break;
       to++;
     }
-    move(list, from, to);
+    move_command(list, from, to);
   }
 }
 
@@ -242,7 +242,7 @@ static void advance_ins(const copy_spread *spread) {
     int64_t bytes = list->buffer[target].begin == c ? list->buffer[target].bytes : 0,
             limit = spread->limit_bytes[m->to];
     while (to - 1 > low && spread->clock_ns[to] > free_ns[m->queue] && spread->live[to - 1] + bytes <= limit) to--;
-    move(list, from, to);
+    move_command(list, from, to);
   }
 }
 

@@ -215,7 +215,7 @@ static int32_t version_read(const list_pass *pass, int32_t e, int32_t storage) {
 
 /* The buffer that the output is written over: of an input that nothing reads after event e; -1: none. The pair is noted
  * in the command. */
-static int32_t take_pair(const list_pass *pass, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
+static int32_t choose_pair(const list_pass *pass, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
   const plim_graph *g = pass->graph;
   for (int32_t i = 0; i < op->n_pairs; i++) {
     plim_pair pair = op->pair[i];
@@ -248,7 +248,7 @@ static plim_status add_run(list_pass *pass, int32_t e) {
     plim_command_list_add_use(pass->list, pass->version[pass->read[i]].buffer, 0);
   }
   for (int64_t i = pass->first_version[e]; i < pass->first_version[e + 1]; i++) {
-    int32_t over = take_pair(pass, e, op, pass->version[i].storage, &command),
+    int32_t over = choose_pair(pass, e, op, pass->version[i].storage, &command),
             fresh = add_buffer(pass, &pass->version[i]);
     PLIM_TRY(pass->list->status);
     if (over >= 0) plim_command_list_overwrite(pass->list, over, fresh);

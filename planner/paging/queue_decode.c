@@ -190,9 +190,9 @@ static double worth_of(const decode_pass *pass, int32_t storage, int32_t space) 
   if (reader == INT32_MAX) reader = next_read(pass, storage, -1, pass->now - 1);
   if (!is_elsewhere(pass, storage, space) && find_refuge(pass, storage, space, 0, &cost_ns) < 0) return -1;
   if (reader == INT32_MAX) reader = pass->runs->n;
-  double rest_ns = (double)(pass->runs->begin_ns[reader] - pass->runs->begin_ns[pass->now]) + 1;
-  double worth =
-      rest_ns * (double)bytes_of(pass, storage) / ((double)cost_ns + 1 + paging_tuning.queue.rest_weight * rest_ns);
+  double unread_ns = (double)(pass->runs->begin_ns[reader] - pass->runs->begin_ns[pass->now]) + 1;
+  double worth = unread_ns * (double)bytes_of(pass, storage) /
+                 ((double)cost_ns + 1 + paging_tuning.queue.unread_weight * unread_ns);
   return pass->noise > 0 ? worth * exp(pass->noise * (plim_random_unit(pass->random) - 0.5)) : worth;
 }
 

@@ -129,7 +129,7 @@ static void write_storages(const list_schedule *schedule, int32_t n, const int32
   }
 }
 
-static void place(list_schedule *schedule, int32_t at, int32_t space, int64_t begin) {
+static void place_ready(list_schedule *schedule, int32_t at, int32_t space, int64_t begin) {
   int32_t run = schedule->ready[at];
   const plim_op *op = op_of(schedule, run);
   int64_t end = begin + time_of(schedule, run);
@@ -152,7 +152,7 @@ static void place(list_schedule *schedule, int32_t at, int32_t space, int64_t be
 }
 
 /* The run of `ready` that can begin first, and where. */
-static int32_t choose(const list_schedule *schedule, int32_t *space, int64_t *begin) {
+static int32_t choose_ready(const list_schedule *schedule, int32_t *space, int64_t *begin) {
   int32_t best = -1;
   for (int32_t i = 0; i < schedule->n_ready; i++) {
     int32_t run = schedule->ready[i];
@@ -195,11 +195,11 @@ static plim_status place_all(list_schedule *schedule, int32_t *order, int32_t *s
   for (int32_t j = 0; j < schedule->runs->n && status == PLIM_OK; j++) {
     int32_t to = 0;
     int64_t begin = 0;
-    int32_t at = choose(schedule, &to, &begin), run = schedule->ready[at];
+    int32_t at = choose_ready(schedule, &to, &begin), run = schedule->ready[at];
     if (plim_effort_over(ctx, 20 * (int64_t)schedule->n_ready)) status = PLIM_ECANCEL;
     space[run] = to;
     row[j] = (placed){begin, j, run};
-    place(schedule, at, to, begin);
+    place_ready(schedule, at, to, begin);
   }
   if (status == PLIM_OK) {
     qsort(row, (size_t)schedule->runs->n, sizeof *row, by_begin);

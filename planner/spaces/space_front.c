@@ -81,7 +81,7 @@ static plim_status take_plan(const space_front *front, int32_t i, const plim_spa
 }
 
 /* From the last budget to the first, what fits of larger ones; then back, what that found for smaller ones. */
-static plim_status share(const space_front *front) {
+static plim_status share_plans(const space_front *front) {
   plim_space_plan *const *plan = front->plan;
   for (int32_t i = front->sweep.n - 1; i >= 0; i--) {
     const plim_space_plan *better = better_of_larger(front, i);
@@ -103,7 +103,7 @@ static plim_status check_and_plan(space_front *front) {
   const int64_t limit_ns = given_ns > 0 && given_ns < min_ns ? min_ns : given_ns;
   int64_t outer_ns = plim_effort_begin(front->ctx, plim_effort_deadline_of(front->sweep.started_ns, limit_ns));
   PLIM_TRY(plim_effort_end(front->ctx, outer_ns, plim_budget_sweep_run(&front->sweep)));
-  return share(front);
+  return share_plans(front);
 }
 
 plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,

@@ -18,7 +18,7 @@ static plim_status refuse_space(const plim_platform *p, const char *name) {
   return plim_fail(p->ctx, PLIM_EUSAGE, "platform %s has no space '%s'; it has %s", p->name, name, names);
 }
 
-static plim_status take_part(const plim_platform *p, const char *part, int64_t whole, int alone, uint8_t *named,
+static plim_status read_part(const plim_platform *p, const char *part, int64_t whole, int alone, uint8_t *named,
                              int64_t *budget) {
   const char *equals = strchr(part, '=');
   char name[PART_BYTES];
@@ -51,7 +51,7 @@ plim_status plim_space_budget_parse(const plim_platform *p, const char *text, in
     if (n >= sizeof part) return plim_fail(p->ctx, PLIM_EUSAGE, "'%.80s' is too long for SPACE=SIZE", at);
     memcpy(part, at, n);
     part[n] = '\0';
-    PLIM_TRY(take_part(p, part, whole, alone, named, budget));
+    PLIM_TRY(read_part(p, part, whole, alone, named, budget));
     at = comma ? comma + 1 : NULL;
   }
   return PLIM_OK;

@@ -169,14 +169,14 @@ static double run_ns(const cover_pass *pass, int32_t e) {
 
 /* The event from `from` on, `at` at the latest, before which runs hide the share of a copy out. */
 static int32_t leave_at(const cover_pass *pass, int32_t from, int64_t copy_ns) {
-  double left = pass->weights->beside * (double)copy_ns;
+  double left = pass->weights->hidden_share * (double)copy_ns;
   while (left > 0 && from < pass->at) left -= run_ns(pass, from++);
   return from;
 }
 
 /* The event up to `to`, after `at`, from which on runs hide the share of a copy in. */
 static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
-  double left = pass->weights->beside * (double)copy_ns;
+  double left = pass->weights->hidden_share * (double)copy_ns;
   while (left > 0 && to > pass->at + 1) left -= run_ns(pass, --to);
   return to;
 }
@@ -212,7 +212,7 @@ static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credi
   pass->out = (plim_space_event){PLIM_SPACE_COPY, node, l};
 }
 
-static void weigh(cover_pass *pass, int32_t filler) {
+static void weigh_ways(cover_pass *pass, int32_t filler) {
   const plim_platform *platform = pass->problem->platform;
   double relieved = relief(pass, filler, pass->previous[filler] + 1, pass->next[filler]);
   /* nothing read it before the gap: its filler is no longer needed */
@@ -323,7 +323,7 @@ static plim_status cover_once(cover_pass *pass, cover_state *state) {
   pass->n_chosen = 0;
   for (int32_t e = 0; e < pass->at; e++) {
     if (pass->previous[e] < 0 || pass->next[e] <= pass->at) continue;
-    weigh(pass, e);
+    weigh_ways(pass, e);
     if (plim_effort_over(pass->problem->ctx, spaces_tuning.cover.work_a_buffer)) return PLIM_OK;
   }
   if (pass->n_chosen == 0) return PLIM_OK;

@@ -60,13 +60,13 @@ static int is_there(const demand_pass *pass, int32_t space, int32_t node) {
   return pass->place[cell(pass, space, node)] > 0;
 }
 
-static void enter(demand_pass *pass, int32_t space, int32_t node) {
+static void enter_space(demand_pass *pass, int32_t space, int32_t node) {
   pass->live[cell(pass, space, pass->n_live[space]++)] = node;
   pass->place[cell(pass, space, node)] = pass->n_live[space];
   pass->used[space] += pass->problem->node[node].bytes;
 }
 
-static void leave(demand_pass *pass, int32_t space, int32_t node) {
+static void leave_space(demand_pass *pass, int32_t space, int32_t node) {
   int32_t *place = &pass->place[cell(pass, space, node)], last = pass->live[cell(pass, space, --pass->n_live[space])];
   pass->live[cell(pass, space, *place - 1)] = last;
   pass->place[cell(pass, space, last)] = *place;
@@ -83,7 +83,7 @@ static int32_t next_reader(demand_pass *pass, int32_t node) {
 
 static void leave_everywhere(demand_pass *pass, int32_t node) {
   for (int32_t s = 0; s < pass->problem->platform->n_spaces; s++) {
-    if (is_there(pass, s, node)) leave(pass, s, node);
+    if (is_there(pass, s, node)) leave_space(pass, s, node);
   }
 }
 
@@ -133,7 +133,7 @@ static double return_cost(const demand_pass *pass, int32_t space, int32_t node, 
 }
 
 /* What evicting a node of the space costs: by its bytes and the runs until its next reader. INFINITY: it cannot. */
-static candidate weigh(demand_pass *pass, int32_t space, int32_t node) {
+static candidate weigh_eviction(demand_pass *pass, int32_t space, int32_t node) {
   candidate c = {.node = node, .out = -1, .score = -1};
   int32_t reader = next_reader(pass, node);
   if (pass->pins[cell(pass, space, node)] > 0) c.score = INFINITY;
@@ -149,7 +149,7 @@ static void find_candidates(demand_pass *pass, int32_t space) {
   int32_t n = pass->n_live[space], stride = n / spaces_tuning.demand.looked + 1, found = 0;
   candidate *best = pass->candidate;
   for (int32_t i = pass->turn++ % stride; i < n; i += stride) {
-    const candidate c = weigh(pass, space, pass->live[cell(pass, space, i)]);
+    const candidate c = weigh_eviction(pass, space, pass->live[cell(pass, space, i)]);
     if (isinf(c.score) || (found == PLIM_SPACE_LEAVERS && c.score >= best[0].score)) continue;
     if (found == PLIM_SPACE_LEAVERS) memmove(best, best + 1, (size_t)--found * sizeof *best);
     int32_t at = found++;
@@ -167,7 +167,7 @@ static candidate next_candidate(demand_pass *pass, int32_t space) {
   while (pass->candidates_of == space && pass->n_candidates > 0) {
     const candidate old = pass->candidate[--pass->n_candidates];
     if (!is_there(pass, space, old.node)) continue;
-    const candidate now = weigh(pass, space, old.node);
+    const candidate now = weigh_eviction(pass, space, old.node);
     if (now.score <= fmax(old.score, 2 * old.score)) return now;
   }
   find_candidates(pass, space);
@@ -180,9 +180,9 @@ static int evict(demand_pass *pass, int32_t space) {
   if (isinf(c.score)) return 0;
   if (c.out >= 0) {
     plim_space_events_add(&pass->to, PLIM_SPACE_COPY, c.node, c.out);
-    enter(pass, pass->problem->platform->link[c.out].to, c.node);
+    enter_space(pass, pass->problem->platform->link[c.out].to, c.node);
   }
-  leave(pass, space, c.node);
+  leave_space(pass, space, c.node);
   pass->again[c.node] = c.cost;
   return 1;
 }
@@ -199,14 +199,14 @@ static int make_room(demand_pass *pass, int32_t space, int64_t bytes) {
 
 /* ---- bringing ---- */
 
-static plim_status push(demand_pass *pass, int32_t node, int32_t device) {
+static plim_status push_run(demand_pass *pass, int32_t node, int32_t device) {
   PLIM_TRY(plim_array_reserve(pass->ctx, &pass->stack, &pass->room_stack, pass->n_stack + 1, sizeof *pass->stack));
   pass->stack[pass->n_stack++] = (frame){node, device, 0};
   return PLIM_OK;
 }
 
 /* Copy the node to the space, or put its run on the stack; *able 0: neither. */
-static plim_status bring(demand_pass *pass, int32_t node, int32_t space, int32_t *able) {
+static plim_status bring_node(demand_pass *pass, int32_t node, int32_t space, int32_t *able) {
   const plim_platform *platform = pass->problem->platform;
   int32_t best = -1, device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
   for (int32_t l = 0; l < platform->n_links; l++) {
@@ -224,20 +224,20 @@ static plim_status bring(demand_pass *pass, int32_t node, int32_t space, int32_t
     --*pins;
     if (!*able) return PLIM_OK;
     plim_space_events_add(&pass->to, PLIM_SPACE_COPY, node, best);
-    enter(pass, space, node);
+    enter_space(pass, space, node);
     return PLIM_OK;
   }
   *able = device >= 0 && pass->rules->recompute && !pass->problem->node[node].once;
   if (!*able) return PLIM_OK;
   if (!pass->listed[node]) pass->extra[pass->n_extra++] = node;
   pass->listed[node] = 1;
-  return push(pass, node, device);
+  return push_run(pass, node, device);
 }
 
 static void run_node(demand_pass *pass, const frame *f, int32_t space) {
   const plim_space_node *v = &pass->problem->node[f->node];
   plim_space_events_add(&pass->to, PLIM_SPACE_RUN, f->node, f->device);
-  enter(pass, space, f->node);
+  enter_space(pass, space, f->node);
   for (int32_t i = 0; i < v->n_preds; i++) pass->pins[cell(pass, space, v->pred[i])]--;
 }
 
@@ -255,7 +255,7 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
       pass->pins[cell(pass, space, v->pred[f->pred++])]++;
     }
     if (f->pred < v->n_preds) {
-      PLIM_TRY(bring(pass, v->pred[f->pred], space, able));
+      PLIM_TRY(bring_node(pass, v->pred[f->pred], space, able));
       continue;
     }
     *able = *able && pass->to.n < spaces_tuning.demand.events_a_node * (int64_t)pass->problem->n &&
@@ -268,7 +268,7 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
 }
 
 /* What no later run reads leaves. */
-static void release(demand_pass *pass) {
+static void drop_unread(demand_pass *pass) {
   const plim_space_node *v = &pass->problem->node[pass->at];
   int32_t last = pass->at++;
   for (int32_t i = 0; i < v->n_preds; i++) {
@@ -321,9 +321,9 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   *fits = 0;
   PLIM_CHECK(allocate_state(&pass));
   for (int32_t e = 0; e < s->n && able; e++) {
-    PLIM_CHECK(push(&pass, s->event[e].node, s->event[e].at));
+    PLIM_CHECK(push_run(&pass, s->event[e].node, s->event[e].at));
     PLIM_CHECK(run_stack(&pass, &able));
-    if (able) release(&pass);
+    if (able) drop_unread(&pass);
   }
   if (able && pass.to.n > 0) {
     PLIM_CHECK(plim_space_sequence_take(s, &pass.to));

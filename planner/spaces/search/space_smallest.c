@@ -18,7 +18,7 @@ typedef struct smallest_search {
 } smallest_search;
 
 /* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
-static void scale(smallest_search *search, const int64_t *budget, int32_t scaled, double factor) {
+static void scale_budgets(smallest_search *search, const int64_t *budget, int32_t scaled, double factor) {
   for (int32_t s = 0; s < search->problem->platform->n_spaces; s++) {
     search->budget[s] = budget[s];
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
@@ -66,7 +66,7 @@ static plim_status least_factor(smallest_search *search, const int64_t *budget, 
   for (; !fits && !whole; high *= fits ? 1 : 2) {
     *out = NAN;
     if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
-    scale(search, budget, scaled, high);
+    scale_budgets(search, budget, scaled, high);
     whole = hold_all(search, budget, scaled);
     PLIM_TRY(has_plan(search, &fits));
     if (!fits) low = high;
@@ -76,12 +76,12 @@ static plim_status least_factor(smallest_search *search, const int64_t *budget, 
   for (int32_t i = 0; i < spaces_tuning.smallest.trials && !plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK);
        i++) {
     double middle = (low + high) / 2;
-    scale(search, budget, scaled, middle);
+    scale_budgets(search, budget, scaled, middle);
     PLIM_TRY(has_plan(search, &fits));
     if (fits) high = middle;
     if (!fits) low = middle;
   }
-  scale(search, budget, scaled, high);
+  scale_budgets(search, budget, scaled, high);
   *out = factor_of(search, budget, scaled);
   return PLIM_OK;
 }
