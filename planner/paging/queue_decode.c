@@ -35,6 +35,7 @@ typedef struct decode_pass {
   double noise;
   plim_random *random;
   plim_command_list *list;
+  plim_block block;                /* of the arrays but keys */
   int32_t now;                     /* run */
   queue_place *place;              /* [spaces][n_storages] */
   int32_t *buffer;                 /* [spaces][n_storages] of the list; -1: it is not there */
@@ -456,6 +457,21 @@ static int32_t most_outputs(const plim_graph *g) {
   return most;
 }
 
+static void lay_out(decode_pass *pass) {
+  const int64_t storages = pass->graph->n_storages, places = storages * pass->spaces->n;
+  plim_block *b = &pass->block;
+  pass->over = plim_block_take(b, most_outputs(pass->graph), sizeof *pass->over);
+  pass->place = plim_block_take(b, places, sizeof *pass->place);
+  pass->buffer = plim_block_take(b, places, sizeof *pass->buffer);
+  pass->cursor = plim_block_take(b, storages, sizeof *pass->cursor);
+  pass->pinned = plim_block_take(b, storages, sizeof *pass->pinned);
+  pass->stuck = plim_block_take(b, storages, sizeof *pass->stuck);
+  for (int32_t k = 0; k < pass->spaces->n; k++) {
+    pass->open[k] = plim_block_take(b, storages, sizeof *pass->open[k]);
+    pass->most_bytes[k] = plim_block_take(b, (int64_t)pass->runs->n + 1, sizeof *pass->most_bytes[k]);
+  }
+}
+
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
                               double noise, plim_random *random, plim_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
@@ -466,20 +482,12 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
                       .noise = noise,
                       .random = random,
                       .list = list};
-  int32_t storages = runs->graph->n_storages, outputs = most_outputs(runs->graph);
-  int64_t places = (int64_t)storages * spaces->n, ends = (int64_t)runs->n + 1;
+  const int64_t storages = runs->graph->n_storages, places = storages * spaces->n;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(plim_allocate(ctx, outputs, sizeof *pass.over, &pass.over));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.place, &pass.place));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.buffer, &pass.buffer));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.cursor, &pass.cursor));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.pinned, &pass.pinned));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.stuck, &pass.stuck));
-  for (int32_t k = 0; k < spaces->n; k++) {
-    PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.open[k], &pass.open[k]));
-    PLIM_CHECK(plim_allocate(ctx, ends, sizeof *pass.most_bytes[k], &pass.most_bytes[k]));
-  }
+  lay_out(&pass);
+  PLIM_CHECK(plim_block_allocate(ctx, &pass.block));
+  lay_out(&pass);
   memset(pass.buffer, -1, (size_t)places * sizeof *pass.buffer);
   for (int64_t i = 0; i < places; i++) pass.place[i] = (queue_place){.last_use = -1};
   memcpy(pass.cursor, runs->first, (size_t)storages * sizeof *pass.cursor);
@@ -487,16 +495,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   PLIM_CHECK(list->status);
   if (*fits) PLIM_CHECK(plim_command_list_sort(list, pass.key));
 done:
-  plim_release(ctx, pass.over, outputs, sizeof *pass.over);
-  plim_release(ctx, pass.place, places, sizeof *pass.place);
-  plim_release(ctx, pass.buffer, places, sizeof *pass.buffer);
-  plim_release(ctx, pass.cursor, storages, sizeof *pass.cursor);
-  plim_release(ctx, pass.pinned, storages, sizeof *pass.pinned);
-  plim_release(ctx, pass.stuck, storages, sizeof *pass.stuck);
-  for (int32_t k = 0; k < spaces->n; k++) {
-    plim_release(ctx, pass.open[k], storages, sizeof *pass.open[k]);
-    plim_release(ctx, pass.most_bytes[k], ends, sizeof *pass.most_bytes[k]);
-  }
+  plim_block_release(ctx, &pass.block);
   plim_release(ctx, pass.key, pass.room_keys, sizeof *pass.key);
   return status;
 }

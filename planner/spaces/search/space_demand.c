@@ -36,10 +36,11 @@ typedef struct demand_pass {
   const plim_space_rules *rules;
   const plim_space_weights *weights;
   plim_space_events to;
-  int64_t *used;  /* [n_spaces] */
-  int32_t *place; /* [n_spaces][nodes] index in live + 1; 0: not there */
-  int32_t *pins;  /* [n_spaces][nodes] runs that wait for others and read it */
-  int32_t *live;  /* [n_spaces][nodes] what is there */
+  plim_block block; /* of the arrays but the stack */
+  int64_t *used;    /* [n_spaces] */
+  int32_t *place;   /* [n_spaces][nodes] index in live + 1; 0: not there */
+  int32_t *pins;    /* [n_spaces][nodes] runs that wait for others and read it */
+  int32_t *live;    /* [n_spaces][nodes] what is there */
   int32_t *n_live;
   double *again;   /* [nodes] what the return of a node costs that was evicted, with all that was evicted before it */
   int32_t *next;   /* [nodes] index of the next reader among its readers */
@@ -284,32 +285,18 @@ static void drop_unread(demand_pass *pass) {
 
 /* ---- the whole ---- */
 
-static plim_status allocate_state(demand_pass *pass) {
-  int64_t spaces = pass->problem->platform->n_spaces, cells = spaces * pass->problem->n;
-  PLIM_TRY(plim_allocate(pass->ctx, spaces, sizeof *pass->used, &pass->used));
-  PLIM_TRY(plim_allocate(pass->ctx, spaces, sizeof *pass->n_live, &pass->n_live));
-  PLIM_TRY(plim_allocate(pass->ctx, cells, sizeof *pass->place, &pass->place));
-  PLIM_TRY(plim_allocate(pass->ctx, cells, sizeof *pass->pins, &pass->pins));
-  PLIM_TRY(plim_allocate(pass->ctx, cells, sizeof *pass->live, &pass->live));
-  PLIM_TRY(plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->again, &pass->again));
-  PLIM_TRY(plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->next, &pass->next));
-  PLIM_TRY(plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->listed, &pass->listed));
-  return plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->extra, &pass->extra);
-}
-
-static void free_all(demand_pass *pass) {
-  int64_t spaces = pass->problem->platform->n_spaces, cells = spaces * pass->problem->n;
-  plim_space_events_free(&pass->to);
-  plim_release(pass->ctx, pass->used, spaces, sizeof *pass->used);
-  plim_release(pass->ctx, pass->n_live, spaces, sizeof *pass->n_live);
-  plim_release(pass->ctx, pass->place, cells, sizeof *pass->place);
-  plim_release(pass->ctx, pass->pins, cells, sizeof *pass->pins);
-  plim_release(pass->ctx, pass->live, cells, sizeof *pass->live);
-  plim_release(pass->ctx, pass->again, pass->problem->n, sizeof *pass->again);
-  plim_release(pass->ctx, pass->next, pass->problem->n, sizeof *pass->next);
-  plim_release(pass->ctx, pass->listed, pass->problem->n, sizeof *pass->listed);
-  plim_release(pass->ctx, pass->extra, pass->problem->n, sizeof *pass->extra);
-  plim_release(pass->ctx, pass->stack, pass->room_stack, sizeof *pass->stack);
+static void lay_out(demand_pass *pass) {
+  const int64_t n = pass->problem->n, spaces = pass->problem->platform->n_spaces;
+  plim_block *b = &pass->block;
+  pass->used = plim_block_take(b, spaces, sizeof *pass->used);
+  pass->n_live = plim_block_take(b, spaces, sizeof *pass->n_live);
+  pass->place = plim_block_take(b, spaces * n, sizeof *pass->place);
+  pass->pins = plim_block_take(b, spaces * n, sizeof *pass->pins);
+  pass->live = plim_block_take(b, spaces * n, sizeof *pass->live);
+  pass->again = plim_block_take(b, n, sizeof *pass->again);
+  pass->next = plim_block_take(b, n, sizeof *pass->next);
+  pass->listed = plim_block_take(b, n, sizeof *pass->listed);
+  pass->extra = plim_block_take(b, n, sizeof *pass->extra);
 }
 
 plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
@@ -319,7 +306,9 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   int32_t able = 1;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(allocate_state(&pass));
+  lay_out(&pass);
+  PLIM_CHECK(plim_block_allocate(pass.ctx, &pass.block));
+  lay_out(&pass);
   for (int32_t e = 0; e < s->n && able; e++) {
     PLIM_CHECK(push_run(&pass, s->event[e].node, s->event[e].at));
     PLIM_CHECK(run_stack(&pass, &able));
@@ -330,6 +319,8 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
     *fits = s->valid && plim_space_sequence_is_within(s, rules->budget);
   }
 done:
-  free_all(&pass);
+  plim_space_events_free(&pass.to);
+  plim_block_release(pass.ctx, &pass.block);
+  plim_release(pass.ctx, pass.stack, pass.room_stack, sizeof *pass.stack);
   return status;
 }
