@@ -100,7 +100,7 @@ static plim_status drop_if_not_needed(deletion_filter *filter, int32_t from, int
 
 /* Of the marked boxes. */
 static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_conflict *out) {
-  int32_t n = filter->boxes->n, answered = 1;
+  int32_t n = filter->boxes->n, is_answered = 1;
   plim_pack_outcome outcome;
   PLIM_TRY(try_to_refute(filter, &outcome));
   if (outcome != PLIM_PACK_IMPOSSIBLE) {
@@ -112,17 +112,17 @@ static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_c
   for (chunk /= 2; chunk >= 1; chunk /= 2) {
     for (int32_t from = 0; from < n; from += chunk) {
       if (plim_effort_over(filter->ctx, n)) {
-        answered = 0;
+        is_answered = 0;
         break;
       }
       int32_t to = from + chunk < n ? from + chunk : n;
       memcpy(before, filter->member, (size_t)n);
       if (!memchr(before + from, 1, (size_t)(to - from))) continue;
       PLIM_TRY(drop_if_not_needed(filter, from, to, before, &outcome));
-      if (chunk == 1 && outcome == PLIM_PACK_LIMIT) answered = 0;
+      if (chunk == 1 && outcome == PLIM_PACK_LIMIT) is_answered = 0;
     }
   }
-  *out = (plim_conflict){.irreducible = answered};
+  *out = (plim_conflict){.irreducible = is_answered};
   for (int32_t x = 0; x < n; x++) out->n += filter->member[x];
   return PLIM_OK;
 }

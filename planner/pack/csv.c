@@ -15,7 +15,7 @@ typedef enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COL
 static const struct {
   const char *name;
   column column;
-  int inclusive; /* the ends are the last steps */
+  int32_t is_inclusive; /* 1: the ends are the last steps */
 } names[] = {{"id", ID, 0},        {"buffer", ID, 0},   {"buffer_id", ID, 0},        {"lower", LOWER, 0},
              {"begin", LOWER, 0},  {"start", LOWER, 0}, {"upper", UPPER, 0},         {"end", UPPER, 1},
              {"size", SIZE, 0},    {"hint", HINT, 0},   {"alignment", ALIGNMENT, 0}, {"gaps", GAPS, 0},
@@ -36,7 +36,7 @@ typedef struct reader {
   int64_t line;
   int32_t fields;
   int32_t field_of[COLUMNS]; /* -1: the column is missing */
-  int inclusive;
+  int32_t is_inclusive;
   int64_t bytes; /* of all buffers so far, with what alignments may add */
 } reader;
 
@@ -109,7 +109,7 @@ static plim_status read_header(reader *input) {
         return fail_field(input, "column", field, "stands here for the second time, maybe under another name");
       }
       input->field_of[names[i].column] = input->fields;
-      input->inclusive |= names[i].inclusive;
+      input->is_inclusive |= names[i].is_inclusive;
     }
   }
   for (int c = ID; c <= SIZE; c++) {
@@ -132,7 +132,7 @@ static plim_status read_gap(reader *input, span text, const plim_box *box) {
            gap.high <= box->bytes;
   }
   if (!good) return fail_field(input, "gap", text, "is not LO-HI or LO-HI@LOW:HIGH with LOW < HIGH within the size");
-  if (gap.end < INT64_MAX) gap.end += input->inclusive;
+  if (gap.end < INT64_MAX) gap.end += input->is_inclusive;
   if (gap.begin >= gap.end || gap.begin < box->begin || gap.end > box->end || (before && gap.begin < before->end)) {
     return fail_field(input, "gap", text,
                       "is empty, outside its buffer, or begins before the gap in front of it has ended");
@@ -180,7 +180,7 @@ static plim_status read_row(reader *input, const span *value) {
   *hint = -1;
   PLIM_TRY(read_number(input, LOWER, value[LOWER], -time_limit, time_limit, &box->begin));
   PLIM_TRY(read_number(input, UPPER, value[UPPER], -time_limit, time_limit, &box->end));
-  box->end += input->inclusive;
+  box->end += input->is_inclusive;
   PLIM_TRY(read_number(input, SIZE, value[SIZE], 0, bytes_limit, &box->bytes));
   if (box->begin >= box->end) {
     return fail_field(input, "upper", value[UPPER], "is not after lower: the buffer has no step");

@@ -38,8 +38,8 @@ typedef struct pack_state {
   int64_t *trial, *best;                     /* [n] offsets in units */
   int64_t packed_units;                      /* size of best; INT64_MAX: none yet */
   int64_t goal;                              /* a packed size that is small enough, in units */
-  int has_target;                            /* 1: the goal is the caller's target; 0: it is the peak */
-  int may_give_up;                           /* 1: the first order may be given up, since skyline packing is possible */
+  int32_t has_target;                        /* 1: the goal is the caller's target; 0: it is the peak */
+  int32_t may_give_up;                       /* 1: the first order may be given up, since skyline packing is possible */
   int64_t hint_limit;                        /* of plim_fit_run */
 } pack_state;
 

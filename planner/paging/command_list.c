@@ -53,7 +53,7 @@ int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, i
   return list->n_buffers++;
 }
 
-void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes) {
+void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int writes) {
   if (!make_room_for_one(list, &list->use, &list->room_uses, list->n_uses, sizeof *list->use)) return;
   list->use[list->n_uses++] = (plim_command_list_use){buffer, list->n, writes};
 }
@@ -65,7 +65,7 @@ void plim_command_list_add_workspace(plim_command_list *list, int32_t space, int
 }
 
 void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
-                                int32_t writes) {
+                                int writes) {
   for (int32_t i = 0; i < n; i++) {
     if (buffer[storage[i]] >= 0) plim_command_list_add_use(list, buffer[storage[i]], writes);
   }

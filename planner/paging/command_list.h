@@ -79,14 +79,14 @@ void plim_command_list_free(plim_command_list *list);
 int32_t plim_command_list_add(plim_command_list *list, const plim_command *command, int64_t time_ns);
 int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin,
                                      int64_t bytes, int64_t offset);
-void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
+void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int writes);
 
 /* Add a workspace of the command that is added next. 0 bytes: nothing. */
 void plim_command_list_add_workspace(plim_command_list *list, int32_t space, int64_t bytes, int64_t offset);
 
 /* Add uses of the buffers of n storages. buffer [n_storages] in: -1: the storage has none, and gets no use */
 void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
-                                int32_t writes);
+                                int writes);
 
 /* Say that the command that is added next writes buffer `out` over buffer `in`. `in` ends there. */
 void plim_command_list_overwrite(plim_command_list *list, int32_t in, int32_t out);

@@ -140,7 +140,7 @@ static plim_status retime(const kept_plans *kept, const plim_plan *plan, plim_pl
 /* ---- reading ---- */
 
 /* Make the plan the best one where it is faster, and sound. */
-static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t is_of_others) {
+static plim_status consider(kept_plans *kept, const plim_plan *plan, int is_of_others) {
   plim_plan *retimed = NULL;
   if (!has_spaces(kept, plan) || !has_rows(kept, plan)) return PLIM_OK;
   PLIM_TRY(retime(kept, plan, &retimed));
@@ -157,7 +157,7 @@ static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t is_
 }
 
 /* The plans of a file, with the best of them considered. *out NULL: there are none. */
-static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_others, plim_plans **out) {
+static plim_status read_file(kept_plans *kept, const char *path, int is_of_others, plim_plans **out) {
   *out = NULL;
   plim_status status = plim_plans_load(kept->ctx, path, out);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;

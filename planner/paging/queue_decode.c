@@ -342,7 +342,7 @@ static void begin_outputs(decode_pass *pass, const plim_op *op, int32_t space, c
   }
 }
 
-static void use_storages(decode_pass *pass, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
+static void use_storages(decode_pass *pass, int32_t n, const int32_t *storage, int32_t space, int writes) {
   plim_command_list_add_uses(pass->list, n, storage, buffer_of(pass, 0, space), writes);
   for (int32_t i = 0; i < n; i++) place_of(pass, storage[i], space)->last_use = pass->now;
 }

@@ -8,8 +8,7 @@ static void count_accesses(const plim_op *op, int32_t *count) {
 }
 
 /* An op has one access of a storage, whatever it does there. */
-static void add_access(plim_queue_runs *runs, int32_t *next, int32_t run, int32_t storage, int32_t reads,
-                       int32_t writes) {
+static void add_access(plim_queue_runs *runs, int32_t *next, int32_t run, int32_t storage, int reads, int writes) {
   if (next[storage] > runs->first[storage] && runs->access[next[storage] - 1].run == run) {
     runs->access[next[storage] - 1].reads |= reads;
     runs->access[next[storage] - 1].writes |= writes;

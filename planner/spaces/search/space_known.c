@@ -11,7 +11,7 @@
 typedef struct known_reader {
   const plim_space_problem *problem;
   const plim_space_search_options *options;
-  int joins;
+  int32_t joins;
 } known_reader;
 
 /* ---- what is allowed ---- */
