@@ -31,7 +31,7 @@ int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_
 PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 
-/* ==== commands (command_list.c, command_sort.c, command_waits.c) ==== */
+/* ==== commands (command_list.c, command_sort.c, command_spread.c, command_waits.c) ==== */
 
 /* A list of commands on queues, as planners of copies make it, and the way from there to a plan.
  *
@@ -99,6 +99,9 @@ PLIM_MUST_USE plim_status plim_command_list_sort(plim_command_list *list, const 
 /* Take the order in which the commands were added, and find the lifetimes of the buffers in it. Call it after the last
  * addition. */
 PLIM_MUST_USE plim_status plim_command_list_begin(plim_command_list *list);
+
+/* Find the lifetimes of the buffers anew, after a change of the order in hand. O(buffers + uses). */
+void plim_command_list_set_lifetimes(plim_command_list *list);
 
 /* Copies to spaces that do not compute end later, and copies to those that do begin earlier, as far as their time asks
  * for and `limit_bytes` [spaces] allow (INT64_MAX: no limit), until the effort is over.
