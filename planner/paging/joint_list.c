@@ -293,21 +293,21 @@ static plim_status add_commands(list_pass *pass) {
 
 /* ---- order ---- */
 
-typedef struct keyed {
+typedef struct keyed_event {
   int64_t key;
   plim_space_event event;
-} keyed;
+} keyed_event;
 
 /* Several updates have one key where they wait for the same event: program order then, which nodes have. */
 static int by_key(const void *a, const void *b) {
-  const keyed *x = a, *y = b;
+  const keyed_event *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
   return plim_integers_compare(x->event.node, y->event.node);
 }
 
 /* Event e has the key 2 e. An update that runs too early has the next odd key after what it waits for. */
 typedef struct key_table {
-  keyed *row;       /* [events] */
+  keyed_event *row; /* [events] */
   int64_t *last;    /* [n_storages] greatest key of what touched a storage so far, in program order */
   int32_t *effects; /* [n_ops] the event of an op that updates; -1: none */
 } key_table;
@@ -318,7 +318,7 @@ static void set_own_keys(const list_pass *pass, const key_table *keys) {
   memset(keys->effects, -1, (size_t)pass->graph->n_ops * sizeof *keys->effects);
   for (int32_t e = 0; e < pass->n; e++) {
     int32_t o = pass->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(pass->joint, pass->event[e].node) : -1;
-    keys->row[e] = (keyed){2 * (int64_t)e, pass->event[e]};
+    keys->row[e] = (keyed_event){2 * (int64_t)e, pass->event[e]};
     if (o >= 0 && pass->graph->op[o].n_updates > 0) {
       keys->effects[o] = e;
     } else if (o >= 0) {
@@ -358,7 +358,7 @@ done:
   return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static plim_status make_list(list_pass *pass, int32_t *fits) {
   *fits = 1;

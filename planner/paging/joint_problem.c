@@ -194,7 +194,7 @@ static void set_costs(plim_joint_problem *joint, const plim_plan *base, const pl
   if (powers) joint->platform->device[0].idle_watt = powers->idle_watt;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static plim_status fill_problem(plim_joint_problem *joint, const plim_plan *base, const plim_powers *powers) {
   const plim_graph *g = joint->graph;
