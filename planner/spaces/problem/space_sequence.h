@@ -33,7 +33,7 @@ typedef struct plim_space_events {
 void plim_space_events_add(plim_space_events *events, plim_space_event_kind kind, int32_t node, int32_t at);
 void plim_space_events_free(plim_space_events *events);
 
-/* ==== sequences (space_sequence.c) ==== */
+/* ==== sequences (space_sequence.c, space_sequence_extend.c) ==== */
 
 /* A sequence of runs and copies as a search changes it. Nothing says when a buffer ends: it does after its last reader,
  * so that every change is an insertion or a removal. */
@@ -116,6 +116,14 @@ void plim_space_sequence_add_bytes(plim_space_sequence *sequence, int32_t space,
 static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t space) {
   return s->live + (int64_t)space * s->room;
 }
+
+/* The last event that fills node and space; -1: none. */
+static inline int32_t *plim_space_latest(const plim_space_sequence *s, int32_t space, int32_t node) {
+  return &s->latest[(int64_t)space * s->problem->n + node];
+}
+
+/* Find the tops of all spans anew, after a change of the live bytes. O(events x spaces). */
+void plim_space_sequence_set_tops(plim_space_sequence *sequence);
 
 /* Is there room in every space? budget [n_spaces] */
 int plim_space_sequence_is_within(const plim_space_sequence *sequence, const int64_t *budget);
