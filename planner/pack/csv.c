@@ -137,7 +137,7 @@ static plim_status read_gap(reader *input, span text, const plim_box *box) {
     return fail_field(input, "gap", text,
                       "is empty, outside its buffer, or begins before the gap in front of it has ended");
   }
-  PLIM_TRY(plim_array_reserve(list->ctx, &list->gap, &list->room_gaps, list->n_gaps + 1, sizeof *list->gap));
+  PLIM_TRY(plim_array_reserve(list->ctx, &list->gap, &list->gap_capacity, list->n_gaps + 1, sizeof *list->gap));
   list->gap[list->n_gaps++] = gap;
   return PLIM_OK;
 }
@@ -270,7 +270,7 @@ static plim_status allocate_list(plim_buffer_list *list, const char *text, int64
   int64_t lines = 1;
   for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
   if (lines > MAX_BUFFERS) return plim_fail(list->ctx, PLIM_EDATA, "more than %d lines", MAX_BUFFERS);
-  list->room = lines;
+  list->buffer_capacity = lines;
   list->n_chars = bytes + 1;
   PLIM_TRY(plim_allocate(list->ctx, list->n_chars, 1, &list->chars));
   PLIM_TRY(plim_allocate(list->ctx, lines, sizeof *list->id, &list->id));
@@ -312,12 +312,12 @@ plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buff
 void plim_buffer_list_free(plim_buffer_list *list) {
   if (!list) return;
   plim_release(list->ctx, list->chars, list->n_chars, 1);
-  plim_release(list->ctx, list->id, list->room, sizeof *list->id);
-  plim_release(list->ctx, list->box, list->room, sizeof *list->box);
-  plim_release(list->ctx, list->align, list->room, sizeof *list->align);
-  plim_release(list->ctx, list->hint, list->room, sizeof *list->hint);
-  plim_release(list->ctx, list->gap_first, list->room + 1, sizeof *list->gap_first);
-  plim_release(list->ctx, list->gap, list->room_gaps, sizeof *list->gap);
+  plim_release(list->ctx, list->id, list->buffer_capacity, sizeof *list->id);
+  plim_release(list->ctx, list->box, list->buffer_capacity, sizeof *list->box);
+  plim_release(list->ctx, list->align, list->buffer_capacity, sizeof *list->align);
+  plim_release(list->ctx, list->hint, list->buffer_capacity, sizeof *list->hint);
+  plim_release(list->ctx, list->gap_first, list->buffer_capacity + 1, sizeof *list->gap_first);
+  plim_release(list->ctx, list->gap, list->gap_capacity, sizeof *list->gap);
   plim_release(list->ctx, list, 1, sizeof *list);
 }
 

@@ -6,10 +6,10 @@
 #include "runtime/base/array.h"
 
 void plim_command_list_free(plim_command_list *list) {
-  plim_release(list->ctx, list->command, list->room, sizeof *list->command);
-  plim_release(list->ctx, list->time_ns, list->room_times, sizeof *list->time_ns);
-  plim_release(list->ctx, list->buffer, list->room_buffers, sizeof *list->buffer);
-  plim_release(list->ctx, list->use, list->room_uses, sizeof *list->use);
+  plim_release(list->ctx, list->command, list->command_capacity, sizeof *list->command);
+  plim_release(list->ctx, list->time_ns, list->time_capacity, sizeof *list->time_ns);
+  plim_release(list->ctx, list->buffer, list->buffer_capacity, sizeof *list->buffer);
+  plim_release(list->ctx, list->use, list->use_capacity, sizeof *list->use);
   plim_release(list->ctx, list->at, list->n, sizeof *list->at);
   plim_release(list->ctx, list->order, list->n, sizeof *list->order);
   plim_release(list->ctx, list->offset, list->n_buffers, sizeof *list->offset);
@@ -18,17 +18,17 @@ void plim_command_list_free(plim_command_list *list) {
 
 /* ---- additions ---- */
 
-static int make_room_for_one(plim_command_list *list, void *array, int64_t *room, int32_t n, size_t size) {
+static int make_room_for_one(plim_command_list *list, void *array, int64_t *capacity, int32_t n, size_t size) {
   if (list->status == PLIM_OK && n == INT32_MAX - 1) {
     list->status = plim_fail(list->ctx, PLIM_EOVERFLOW, "a plan with copies has too many commands or buffers");
   }
-  if (list->status == PLIM_OK) list->status = plim_array_reserve(list->ctx, array, room, (int64_t)n + 1, size);
+  if (list->status == PLIM_OK) list->status = plim_array_reserve(list->ctx, array, capacity, (int64_t)n + 1, size);
   return list->status == PLIM_OK;
 }
 
 int32_t plim_command_list_add(plim_command_list *list, const plim_command *command, int64_t time_ns) {
-  if (!make_room_for_one(list, &list->command, &list->room, list->n, sizeof *list->command)) return 0;
-  if (!make_room_for_one(list, &list->time_ns, &list->room_times, list->n, sizeof *list->time_ns)) return 0;
+  if (!make_room_for_one(list, &list->command, &list->command_capacity, list->n, sizeof *list->command)) return 0;
+  if (!make_room_for_one(list, &list->time_ns, &list->time_capacity, list->n, sizeof *list->time_ns)) return 0;
   list->command[list->n] = *command;
   list->time_ns[list->n] = time_ns;
   return list->n++;
@@ -36,7 +36,7 @@ int32_t plim_command_list_add(plim_command_list *list, const plim_command *comma
 
 int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin,
                                      int64_t bytes, int64_t offset) {
-  if (!make_room_for_one(list, &list->buffer, &list->room_buffers, list->n_buffers, sizeof *list->buffer)) return 0;
+  if (!make_room_for_one(list, &list->buffer, &list->buffer_capacity, list->n_buffers, sizeof *list->buffer)) return 0;
   list->buffer[list->n_buffers] = (plim_command_list_buffer){.storage = storage,
                                                              .space = space,
                                                              .begin = begin,
@@ -48,7 +48,7 @@ int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, i
 }
 
 void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int writes) {
-  if (!make_room_for_one(list, &list->use, &list->room_uses, list->n_uses, sizeof *list->use)) return;
+  if (!make_room_for_one(list, &list->use, &list->use_capacity, list->n_uses, sizeof *list->use)) return;
   list->use[list->n_uses++] = (plim_command_list_use){buffer, list->n, writes};
 }
 

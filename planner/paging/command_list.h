@@ -66,7 +66,7 @@ typedef struct plim_command_list {
   int64_t *time_ns;      /* [n] */
   plim_command_list_buffer *buffer;
   plim_command_list_use *use;
-  int64_t room, room_times, room_buffers, room_uses;
+  int64_t command_capacity, time_capacity, buffer_capacity, use_capacity;
   int32_t *at;     /* [n] place of a command in the order in hand */
   int32_t *order;  /* [n] its inverse */
   int64_t *offset; /* [n_buffers] of the order in hand */

@@ -74,9 +74,9 @@ typedef struct list_pass {
   plim_space_event *event; /* [n] RUN and COPY */
   int32_t *latest;         /* [spaces][n_storages] version; -1: it is not there */
   version *version;        /* [n_versions] */
-  int64_t n_versions, room_versions;
+  int64_t n_versions, version_capacity;
   int32_t *read; /* [n_reads] versions that the events read */
-  int64_t n_reads, room_reads;
+  int64_t n_reads, read_capacity;
   int64_t *first_read, *first_version; /* [n + 1] of each event; versions there from the start are before those of 0 */
 } list_pass;
 
@@ -85,7 +85,7 @@ static int32_t *latest_of(const list_pass *pass, int32_t storage, int32_t space)
 }
 
 static plim_status add_version(list_pass *pass, int32_t storage, int32_t space, int32_t filler, int32_t source) {
-  PLIM_TRY(plim_array_reserve(pass->joint->ctx, &pass->version, &pass->room_versions, pass->n_versions + 1,
+  PLIM_TRY(plim_array_reserve(pass->joint->ctx, &pass->version, &pass->version_capacity, pass->n_versions + 1,
                               sizeof *pass->version));
   pass->version[pass->n_versions] = (version){storage, space, filler, source, -1, -1};
   *latest_of(pass, storage, space) = (int32_t)pass->n_versions++;
@@ -93,7 +93,8 @@ static plim_status add_version(list_pass *pass, int32_t storage, int32_t space, 
 }
 
 static plim_status add_read(list_pass *pass, int32_t at) {
-  PLIM_TRY(plim_array_reserve(pass->joint->ctx, &pass->read, &pass->room_reads, pass->n_reads + 1, sizeof *pass->read));
+  PLIM_TRY(
+      plim_array_reserve(pass->joint->ctx, &pass->read, &pass->read_capacity, pass->n_reads + 1, sizeof *pass->read));
   pass->read[pass->n_reads++] = at;
   return PLIM_OK;
 }
@@ -392,7 +393,7 @@ done:
   plim_release(ctx, pass.first_read, events->n + 1, sizeof *pass.first_read);
   plim_release(ctx, pass.first_version, events->n + 1, sizeof *pass.first_version);
   plim_release(ctx, pass.latest, cells, sizeof *pass.latest);
-  plim_release(ctx, pass.version, pass.room_versions, sizeof *pass.version);
-  plim_release(ctx, pass.read, pass.room_reads, sizeof *pass.read);
+  plim_release(ctx, pass.version, pass.version_capacity, sizeof *pass.version);
+  plim_release(ctx, pass.read, pass.read_capacity, sizeof *pass.read);
   return status;
 }

@@ -48,7 +48,7 @@ typedef struct decode_pass {
   int64_t *most_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
   int32_t *over;                         /* by output of the op in hand: the storage that it overwrites, or -1 */
   int64_t *key;                          /* of commands */
-  int64_t room_keys;
+  int64_t key_capacity;
 } decode_pass;
 
 /* ---- what is where ---- */
@@ -131,7 +131,8 @@ static void close_place(decode_pass *pass, int32_t storage, int32_t space) {
 static void add_command(decode_pass *pass, const plim_command *command, int64_t time_ns, int64_t key) {
   plim_command_list *list = pass->list;
   if (list->status == PLIM_OK)
-    list->status = plim_array_reserve(list->ctx, &pass->key, &pass->room_keys, (int64_t)list->n + 1, sizeof *pass->key);
+    list->status =
+        plim_array_reserve(list->ctx, &pass->key, &pass->key_capacity, (int64_t)list->n + 1, sizeof *pass->key);
   if (list->status == PLIM_OK) pass->key[list->n] = key;
   (void)plim_command_list_add(list, command, time_ns);
 }
@@ -496,6 +497,6 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   if (*fits) PLIM_CHECK(plim_command_list_sort(list, pass.key));
 done:
   plim_block_release(ctx, &pass.block);
-  plim_release(ctx, pass.key, pass.room_keys, sizeof *pass.key);
+  plim_release(ctx, pass.key, pass.key_capacity, sizeof *pass.key);
   return status;
 }

@@ -21,7 +21,7 @@ typedef struct list_schedule {
   const plim_queue_spaces *spaces;
   const uint8_t *fixed;
   arrow *arrow; /* [n_arrows], by `from` after sorting */
-  int64_t n_arrows, room_arrows;
+  int64_t n_arrows, arrow_capacity;
   int64_t *first;     /* [n + 1] into arrow */
   int32_t *waiting;   /* [n] runs before it that are not placed */
   int64_t *chain_ns;  /* [n] of the longest chain from its begin on */
@@ -68,14 +68,14 @@ static void add_storage(list_schedule *schedule, int32_t storage) {
 static plim_status sort_arrows(list_schedule *schedule) {
   plim_context *ctx = schedule->runs->ctx;
   arrow *sorted = NULL;
-  PLIM_TRY(plim_allocate(ctx, schedule->room_arrows, sizeof *sorted, &sorted));
+  PLIM_TRY(plim_allocate(ctx, schedule->arrow_capacity, sizeof *sorted, &sorted));
   for (int64_t i = 0; i < schedule->n_arrows; i++) schedule->first[schedule->arrow[i].from + 1]++;
   for (int32_t j = 0; j < schedule->runs->n; j++) schedule->first[j + 1] += schedule->first[j];
   for (int64_t i = schedule->n_arrows - 1; i >= 0; i--)
     sorted[--schedule->first[schedule->arrow[i].from + 1]] = schedule->arrow[i];
   for (int32_t j = 0; j < schedule->runs->n; j++) schedule->first[j] = schedule->first[j + 1];
   schedule->first[schedule->runs->n] = schedule->n_arrows;
-  plim_release(ctx, schedule->arrow, schedule->room_arrows, sizeof *schedule->arrow);
+  plim_release(ctx, schedule->arrow, schedule->arrow_capacity, sizeof *schedule->arrow);
   schedule->arrow = sorted;
   return PLIM_OK;
 }
@@ -213,9 +213,9 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
                              int32_t *order, int32_t *space) {
   plim_context *ctx = runs->ctx;
   int64_t n = runs->n, cells = (int64_t)runs->graph->n_storages * spaces->n;
-  list_schedule schedule = {.runs = runs, .spaces = spaces, .fixed = fixed, .room_arrows = 2 * runs->n_accesses};
+  list_schedule schedule = {.runs = runs, .spaces = spaces, .fixed = fixed, .arrow_capacity = 2 * runs->n_accesses};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, schedule.room_arrows, sizeof *schedule.arrow, &schedule.arrow));
+  PLIM_CHECK(plim_allocate(ctx, schedule.arrow_capacity, sizeof *schedule.arrow, &schedule.arrow));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *schedule.first, &schedule.first));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.waiting, &schedule.waiting));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.chain_ns, &schedule.chain_ns));
@@ -227,7 +227,7 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
   find_chains(&schedule);
   PLIM_CHECK(place_all(&schedule, order, space));
 done:
-  plim_release(ctx, schedule.arrow, schedule.room_arrows, sizeof *schedule.arrow);
+  plim_release(ctx, schedule.arrow, schedule.arrow_capacity, sizeof *schedule.arrow);
   plim_release(ctx, schedule.first, n + 1, sizeof *schedule.first);
   plim_release(ctx, schedule.waiting, n, sizeof *schedule.waiting);
   plim_release(ctx, schedule.chain_ns, n, sizeof *schedule.chain_ns);

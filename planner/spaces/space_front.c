@@ -15,7 +15,7 @@ typedef struct space_front {
   int32_t space;                 /* whose budgets are gone over */
   int64_t *budget;               /* [n_spaces] of the plan in hand */
   const plim_space_plan **known; /* [n_known] those of the caller, then those made here */
-  int32_t n_known, room;
+  int32_t n_known, known_capacity;
   plim_budget_sweep sweep;
   plim_space_plan **plan; /* [sweep.n] NULL: none */
 } space_front;
@@ -114,14 +114,14 @@ plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, co
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   front.options = *options;
-  front.room = options->n_known + n;
+  front.known_capacity = options->n_known + n;
   front.sweep = (plim_budget_sweep){.n = n,
                                     .budget = budget,
                                     .time_limit_ns = options->time_limit_ns,
                                     .started_ns = plim_now_ns(),
                                     .plan = plan_one,
                                     .user = &front};
-  PLIM_CHECK(plim_allocate(ctx, front.room, sizeof(const plim_space_plan *), &front.known));
+  PLIM_CHECK(plim_allocate(ctx, front.known_capacity, sizeof(const plim_space_plan *), &front.known));
   PLIM_CHECK(plim_allocate(ctx, platform->n_spaces, sizeof *front.budget, &front.budget));
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     front.budget[s] = options->budget ? options->budget[s] : platform->space[s].budget_bytes;
@@ -134,7 +134,7 @@ done:
     plim_space_plan_free(plan[i]);
     plan[i] = NULL;
   }
-  plim_release(ctx, front.known, front.room, sizeof(const plim_space_plan *));
+  plim_release(ctx, front.known, front.known_capacity, sizeof(const plim_space_plan *));
   plim_release(ctx, front.budget, platform->n_spaces, sizeof *front.budget);
   return status;
 }

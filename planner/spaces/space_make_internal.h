@@ -24,7 +24,7 @@ enum { PLIM_SPACE_KEPT = 32 /* plans that a call reads, at most: those used last
 typedef struct plim_space_kept {
   plim_context *ctx;
   char path[PLIM_FILE_PATH_BYTES]; /* of the plan of this call; "": nothing is kept */
-  int32_t n, n_known, room_known;
+  int32_t n, n_known, known_capacity;
   plim_space_plan *plan[PLIM_SPACE_KEPT]; /* [n] read, and proved by the checker */
   const plim_space_plan **known;          /* [n_known] those of the options, then those read */
 } plim_space_kept;

@@ -16,19 +16,19 @@
 /* ---- events ---- */
 
 void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
-  if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
+  if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->capacity, e->n + 1, sizeof *e->event);
   if (e->status == PLIM_OK) e->event[e->n++] = (plim_space_event){kind, node, at};
 }
 
 void plim_space_events_free(plim_space_events *e) {
-  plim_release(e->ctx, e->event, e->room, sizeof *e->event);
+  plim_release(e->ctx, e->event, e->capacity, sizeof *e->event);
   *e = (plim_space_events){.ctx = e->ctx};
 }
 
 /* ---- sequences ---- */
 
-static int64_t spans(int64_t room) {
-  return room / PLIM_SPACE_SPAN + 1;
+static int64_t spans(int64_t capacity) {
+  return capacity / PLIM_SPACE_SPAN + 1;
 }
 
 plim_status plim_space_sequence_init(plim_space_sequence *s, const plim_space_problem *problem) {
@@ -41,20 +41,20 @@ plim_status plim_space_sequence_init(plim_space_sequence *s, const plim_space_pr
 static void free_items(plim_space_sequence *s) {
   plim_context *ctx = s->problem->ctx;
   int64_t n_spaces = s->problem->platform->n_spaces;
-  plim_release(ctx, s->event, s->room, sizeof *s->event);
-  plim_release(ctx, s->last, s->room, sizeof *s->last);
-  plim_release(ctx, s->before, s->room, sizeof *s->before);
-  plim_release(ctx, s->first_read, (int64_t)s->room + 1, sizeof *s->first_read);
-  plim_release(ctx, s->map, s->room, sizeof *s->map);
-  plim_release(ctx, s->live, n_spaces * s->room, sizeof *s->live);
-  plim_release(ctx, s->top, n_spaces * spans(s->room), sizeof *s->top);
+  plim_release(ctx, s->event, s->capacity, sizeof *s->event);
+  plim_release(ctx, s->last, s->capacity, sizeof *s->last);
+  plim_release(ctx, s->before, s->capacity, sizeof *s->before);
+  plim_release(ctx, s->first_read, (int64_t)s->capacity + 1, sizeof *s->first_read);
+  plim_release(ctx, s->map, s->capacity, sizeof *s->map);
+  plim_release(ctx, s->live, n_spaces * s->capacity, sizeof *s->live);
+  plim_release(ctx, s->top, n_spaces * spans(s->capacity), sizeof *s->top);
 }
 
 void plim_space_sequence_free(plim_space_sequence *s) {
   if (!s->problem) return;
   plim_context *ctx = s->problem->ctx;
   free_items(s);
-  plim_release(ctx, s->read, s->room_read, sizeof *s->read);
+  plim_release(ctx, s->read, s->read_capacity, sizeof *s->read);
   plim_release(ctx, s->latest, (int64_t)s->problem->platform->n_spaces * s->problem->n, sizeof *s->latest);
   plim_release(ctx, s->runs, s->problem->n, sizeof *s->runs);
   *s = (plim_space_sequence){.problem = NULL};
@@ -62,23 +62,23 @@ void plim_space_sequence_free(plim_space_sequence *s) {
 
 plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
   plim_context *ctx = s->problem->ctx;
-  int64_t n_spaces = s->problem->platform->n_spaces, room = 2 * n + PLIM_SPACE_SPAN;
+  int64_t n_spaces = s->problem->platform->n_spaces, capacity = 2 * n + PLIM_SPACE_SPAN;
   plim_space_sequence to = {.problem = s->problem};
   plim_status status;
-  if (n <= s->room) return PLIM_OK;
-  if (room >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");
-  to.room = (int32_t)room;
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.event, &to.event));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.last, &to.last));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.before, &to.before));
-  PLIM_CHECK(plim_allocate(ctx, room + 1, sizeof *to.first_read, &to.first_read));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.map, &to.map));
-  PLIM_CHECK(plim_allocate(ctx, n_spaces * room, sizeof *to.live, &to.live));
-  PLIM_CHECK(plim_allocate(ctx, n_spaces * spans(room), sizeof *to.top, &to.top));
+  if (n <= s->capacity) return PLIM_OK;
+  if (capacity >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");
+  to.capacity = (int32_t)capacity;
+  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *to.event, &to.event));
+  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *to.last, &to.last));
+  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *to.before, &to.before));
+  PLIM_CHECK(plim_allocate(ctx, capacity + 1, sizeof *to.first_read, &to.first_read));
+  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *to.map, &to.map));
+  PLIM_CHECK(plim_allocate(ctx, n_spaces * capacity, sizeof *to.live, &to.live));
+  PLIM_CHECK(plim_allocate(ctx, n_spaces * spans(capacity), sizeof *to.top, &to.top));
   if (s->n > 0) memcpy(to.event, s->event, (size_t)s->n * sizeof *s->event);
   to.n = s->n;
   to.read = s->read;
-  to.room_read = s->room_read;
+  to.read_capacity = s->read_capacity;
   to.latest = s->latest;
   to.runs = s->runs;
   free_items(s);
@@ -123,7 +123,7 @@ static plim_status reserve_reads(plim_space_sequence *s) {
     reads += s->event[e].kind == PLIM_SPACE_RUN ? s->problem->node[s->event[e].node].n_preds : 1;
   }
   if (reads >= INT32_MAX) return plim_fail(s->problem->ctx, PLIM_EOVERFLOW, "the sequence has too many reads");
-  return plim_array_reserve(s->problem->ctx, &s->read, &s->room_read, reads, sizeof *s->read);
+  return plim_array_reserve(s->problem->ctx, &s->read, &s->read_capacity, reads, sizeof *s->read);
 }
 
 /* Who fills what the events read; 0: something is not there. */
@@ -202,7 +202,7 @@ static void compact(plim_space_sequence *s) {
 
 static void set_top(plim_space_sequence *s, int32_t space, int32_t from, int32_t to) {
   const int64_t *live = plim_space_live(s, space);
-  int64_t *top = s->top + space * spans(s->room);
+  int64_t *top = s->top + space * spans(s->capacity);
   for (int32_t b = from / PLIM_SPACE_SPAN; b * PLIM_SPACE_SPAN < to; b++) {
     int32_t end = (b + 1) * PLIM_SPACE_SPAN < s->n ? (b + 1) * PLIM_SPACE_SPAN : s->n;
     top[b] = 0;
@@ -269,7 +269,7 @@ int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int
 
 int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes,
                              int64_t budget) {
-  const int64_t *live = plim_space_live(s, space), *top = s->top + space * spans(s->room);
+  const int64_t *live = plim_space_live(s, space), *top = s->top + space * spans(s->capacity);
   int64_t max_bytes = budget - bytes;
   if (budget == INT64_MAX) return 1;
   for (int32_t e = from; e < to; e++) {

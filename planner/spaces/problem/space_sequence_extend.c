@@ -124,7 +124,7 @@ plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32
   const plim_space_problem *p = s->problem;
   int32_t reads = 0, next, whole = 1;
   for (int32_t i = 0; i < n; i++) reads += reads_of(s, &event[i]);
-  *done = s->valid && s->n + n <= s->room && s->first_read[s->n] + (int64_t)reads <= s->room_read;
+  *done = s->valid && s->n + n <= s->capacity && s->first_read[s->n] + (int64_t)reads <= s->read_capacity;
   if (!*done) return PLIM_OK;
   next = s->first_read[at];
   shift(s, at, n, reads);

@@ -28,9 +28,9 @@ typedef struct cover_pass {
   const plim_space_weights *weights;
   plim_random *random;
   int32_t at, space;        /* the event that is short of bytes */
-  int32_t *previous, *next; /* [room] touches of a buffer around `at`; -1: it is touched there */
-  int64_t *short_before;    /* [room + 1] events short of bytes in the space, before an event */
-  int64_t room;             /* of the three */
+  int32_t *previous, *next; /* [capacity] touches of a buffer around `at`; -1: it is touched there */
+  int64_t *short_before;    /* [capacity + 1] events short of bytes in the space, before an event */
+  int64_t capacity;         /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
   int32_t going;            /* the buffer that goes in this decision */
   int32_t runs_later;       /* 1: its node runs later instead of twice, as nothing reads it before the gap */
@@ -280,16 +280,16 @@ static void find_touches(cover_pass *pass) {
 
 static plim_status reserve(cover_pass *pass) {
   plim_context *ctx = pass->problem->ctx;
-  if (pass->sequence->n < pass->room) return PLIM_OK;
-  plim_release(ctx, pass->previous, pass->room, sizeof *pass->previous);
-  plim_release(ctx, pass->next, pass->room, sizeof *pass->next);
-  plim_release(ctx, pass->short_before, pass->room + 1, sizeof *pass->short_before);
+  if (pass->sequence->n < pass->capacity) return PLIM_OK;
+  plim_release(ctx, pass->previous, pass->capacity, sizeof *pass->previous);
+  plim_release(ctx, pass->next, pass->capacity, sizeof *pass->next);
+  plim_release(ctx, pass->short_before, pass->capacity + 1, sizeof *pass->short_before);
   pass->previous = pass->next = NULL;
   pass->short_before = NULL;
-  pass->room = 2 * (int64_t)pass->sequence->n + 1;
-  PLIM_TRY(plim_allocate(ctx, pass->room, sizeof *pass->previous, &pass->previous));
-  PLIM_TRY(plim_allocate(ctx, pass->room, sizeof *pass->next, &pass->next));
-  return plim_allocate(ctx, pass->room + 1, sizeof *pass->short_before, &pass->short_before);
+  pass->capacity = 2 * (int64_t)pass->sequence->n + 1;
+  PLIM_TRY(plim_allocate(ctx, pass->capacity, sizeof *pass->previous, &pass->previous));
+  PLIM_TRY(plim_allocate(ctx, pass->capacity, sizeof *pass->next, &pass->next));
+  return plim_allocate(ctx, pass->capacity + 1, sizeof *pass->short_before, &pass->short_before);
 }
 
 /* Insert what was chosen. What is copied out comes first, so that the copy in finds it. Where the sequence cannot be
@@ -360,8 +360,8 @@ done:
   plim_release(ctx, pass.seen, n, sizeof *pass.seen);
   plim_release(ctx, pass.fill, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill);
   plim_release(ctx, pass.chosen, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen);
-  plim_release(ctx, pass.previous, pass.room, sizeof *pass.previous);
-  plim_release(ctx, pass.next, pass.room, sizeof *pass.next);
-  plim_release(ctx, pass.short_before, pass.room + 1, sizeof *pass.short_before);
+  plim_release(ctx, pass.previous, pass.capacity, sizeof *pass.previous);
+  plim_release(ctx, pass.next, pass.capacity, sizeof *pass.next);
+  plim_release(ctx, pass.short_before, pass.capacity + 1, sizeof *pass.short_before);
   return status;
 }

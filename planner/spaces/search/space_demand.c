@@ -50,7 +50,7 @@ typedef struct demand_pass {
   candidate candidate[PLIM_SPACE_LEAVERS]; /* of the space candidates_of, found before */
   int32_t n_candidates, candidates_of;
   frame *stack;
-  int64_t n_stack, room_stack;
+  int64_t n_stack, stack_capacity;
 } demand_pass;
 
 static int64_t cell(const demand_pass *pass, int32_t space, int32_t node) {
@@ -201,7 +201,7 @@ static int make_room(demand_pass *pass, int32_t space, int64_t bytes) {
 /* ---- bringing ---- */
 
 static plim_status push_run(demand_pass *pass, int32_t node, int32_t device) {
-  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->stack, &pass->room_stack, pass->n_stack + 1, sizeof *pass->stack));
+  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->stack, &pass->stack_capacity, pass->n_stack + 1, sizeof *pass->stack));
   pass->stack[pass->n_stack++] = (frame){node, device, 0};
   return PLIM_OK;
 }
@@ -321,6 +321,6 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
 done:
   plim_space_events_free(&pass.to);
   plim_block_release(pass.ctx, &pass.block);
-  plim_release(pass.ctx, pass.stack, pass.room_stack, sizeof *pass.stack);
+  plim_release(pass.ctx, pass.stack, pass.stack_capacity, sizeof *pass.stack);
   return status;
 }
