@@ -160,12 +160,12 @@ static int out_of_limits(const plim_pairs *pairs) {
          (pairs->limits->deadline_ns < INT64_MAX && plim_now_ns() > pairs->limits->deadline_ns);
 }
 
-static void keep(plim_pairs *pairs, int32_t depth) {
+static void keep_node(plim_pairs *pairs, int32_t depth) {
   memcpy(pairs->kept + (int64_t)depth * pairs->units->n, pairs->range, (size_t)pairs->units->n * sizeof *pairs->range);
   memcpy(pairs->chosen + (int64_t)depth * pairs->n_pairs, pairs->decided, (size_t)pairs->n_pairs);
 }
 
-static void restore(plim_pairs *pairs, int32_t depth) {
+static void restore_node(plim_pairs *pairs, int32_t depth) {
   memcpy(pairs->range, pairs->kept + (int64_t)depth * pairs->units->n, (size_t)pairs->units->n * sizeof *pairs->range);
   memcpy(pairs->decided, pairs->chosen + (int64_t)depth * pairs->n_pairs, (size_t)pairs->n_pairs);
 }
@@ -182,10 +182,10 @@ static plim_pack_outcome search_pairs(plim_pairs *pairs) {
       if (depth == pairs->depths) return PLIM_PACK_LIMIT;
       decision first = likelier(pairs, i);
       pairs->decided[i] = first == FIRST_BELOW ? SECOND_BELOW : FIRST_BELOW;
-      keep(pairs, depth++);
+      keep_node(pairs, depth++);
       pairs->decided[i] = (unsigned char)first;
     } else if (depth > 0) {
-      restore(pairs, --depth);
+      restore_node(pairs, --depth);
     } else {
       return PLIM_PACK_IMPOSSIBLE;
     }

@@ -46,8 +46,8 @@ int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t ab
   int64_t separation = PLIM_NO_SEPARATION;
   int more = next_window(&low) && next_window(&high);
   while (more) {
-    int there = low.low < low.high && high.low < high.high && low.begin < high.end && high.begin < low.end;
-    if (there && low.high - high.low > separation) separation = low.high - high.low;
+    int may_meet = low.low < low.high && high.low < high.high && low.begin < high.end && high.begin < low.end;
+    if (may_meet && low.high - high.low > separation) separation = low.high - high.low;
     more = low.end < high.end ? next_window(&low) : next_window(&high);
   }
   return separation;

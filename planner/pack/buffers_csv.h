@@ -23,7 +23,7 @@ typedef struct plim_buffer_list {
   int32_t *gap_first;    /* [n + 1] */
   plim_pack_gap *gap;
   char *chars;
-  int64_t n_chars, room, room_gaps;
+  int64_t n_chars, buffer_capacity, gap_capacity;
   int32_t n_gaps;
 } plim_buffer_list;
 

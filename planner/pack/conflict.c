@@ -58,7 +58,7 @@ static plim_status stopped(const deletion_filter *filter) {
 }
 
 /* Are the marked boxes proven not to fit? LIMIT when the nodes are spent or the effort is over. */
-static plim_status ask(deletion_filter *filter, plim_pack_outcome *outcome) {
+static plim_status try_to_refute(deletion_filter *filter, plim_pack_outcome *outcome) {
   plim_selection chosen = {0};
   plim_units units = {0};
   plim_exact *exact = NULL;
@@ -88,10 +88,10 @@ done:
 }
 
 /* Drop the members among the boxes [from, to) if the rest still does not fit. *kept: they are needed, or no answer. */
-static plim_status drop(deletion_filter *filter, int32_t from, int32_t to, const uint8_t *all,
-                        plim_pack_outcome *outcome) {
+static plim_status drop_if_not_needed(deletion_filter *filter, int32_t from, int32_t to, const uint8_t *all,
+                                      plim_pack_outcome *outcome) {
   memset(filter->member + from, 0, (size_t)(to - from));
-  plim_status status = ask(filter, outcome);
+  plim_status status = try_to_refute(filter, outcome);
   if (status != PLIM_OK || *outcome != PLIM_PACK_IMPOSSIBLE) {
     memcpy(filter->member + from, all + from, (size_t)(to - from));
   }
@@ -100,9 +100,9 @@ static plim_status drop(deletion_filter *filter, int32_t from, int32_t to, const
 
 /* Of the marked boxes. */
 static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_conflict *out) {
-  int32_t n = filter->boxes->n, answered = 1;
+  int32_t n = filter->boxes->n, is_answered = 1;
   plim_pack_outcome outcome;
-  PLIM_TRY(ask(filter, &outcome));
+  PLIM_TRY(try_to_refute(filter, &outcome));
   if (outcome != PLIM_PACK_IMPOSSIBLE) {
     memset(filter->member, 0, (size_t)n);
     return PLIM_OK;
@@ -112,17 +112,17 @@ static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_c
   for (chunk /= 2; chunk >= 1; chunk /= 2) {
     for (int32_t from = 0; from < n; from += chunk) {
       if (plim_effort_over(filter->ctx, n)) {
-        answered = 0;
+        is_answered = 0;
         break;
       }
       int32_t to = from + chunk < n ? from + chunk : n;
       memcpy(before, filter->member, (size_t)n);
       if (!memchr(before + from, 1, (size_t)(to - from))) continue;
-      PLIM_TRY(drop(filter, from, to, before, &outcome));
-      if (chunk == 1 && outcome == PLIM_PACK_LIMIT) answered = 0;
+      PLIM_TRY(drop_if_not_needed(filter, from, to, before, &outcome));
+      if (chunk == 1 && outcome == PLIM_PACK_LIMIT) is_answered = 0;
     }
   }
-  *out = (plim_conflict){.irreducible = answered};
+  *out = (plim_conflict){.irreducible = is_answered};
   for (int32_t x = 0; x < n; x++) out->n += filter->member[x];
   return PLIM_OK;
 }

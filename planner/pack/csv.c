@@ -15,7 +15,7 @@ typedef enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COL
 static const struct {
   const char *name;
   column column;
-  int inclusive; /* the ends are the last steps */
+  int32_t is_inclusive; /* 1: the ends are the last steps */
 } names[] = {{"id", ID, 0},        {"buffer", ID, 0},   {"buffer_id", ID, 0},        {"lower", LOWER, 0},
              {"begin", LOWER, 0},  {"start", LOWER, 0}, {"upper", UPPER, 0},         {"end", UPPER, 1},
              {"size", SIZE, 0},    {"hint", HINT, 0},   {"alignment", ALIGNMENT, 0}, {"gaps", GAPS, 0},
@@ -32,11 +32,11 @@ typedef struct span {
 typedef struct reader {
   plim_buffer_list *buffers;
   const char *name;
-  span rest;
+  span unread;
   int64_t line;
   int32_t fields;
   int32_t field_of[COLUMNS]; /* -1: the column is missing */
-  int inclusive;
+  int32_t is_inclusive;
   int64_t bytes; /* of all buffers so far, with what alignments may add */
 } reader;
 
@@ -48,18 +48,18 @@ static plim_status fail_field(const reader *input, const char *what, span field,
 
 /* The next line without its end; 0: nothing is left, or an empty line ends the file. */
 static int next_line(reader *input, span *line) {
-  if (input->rest.begin == input->rest.end) return 0;
-  char *end = memchr(input->rest.begin, '\n', (size_t)(input->rest.end - input->rest.begin));
-  line->begin = input->rest.begin;
-  line->end = end ? end : input->rest.end;
-  input->rest.begin = end ? end + 1 : input->rest.end;
+  if (input->unread.begin == input->unread.end) return 0;
+  char *end = memchr(input->unread.begin, '\n', (size_t)(input->unread.end - input->unread.begin));
+  line->begin = input->unread.begin;
+  line->end = end ? end : input->unread.end;
+  input->unread.begin = end ? end + 1 : input->unread.end;
   input->line++;
   if (line->end > line->begin && line->end[-1] == '\r') line->end--;
   return line->end > line->begin;
 }
 
 /* Take what comes before `mark` (or all) from the front of `from`; 0: nothing comes any more. */
-static int take(span *from, char mark, span *part) {
+static int take_until(span *from, char mark, span *part) {
   if (!from->begin) return 0;
   char *at = from->begin < from->end ? memchr(from->begin, mark, (size_t)(from->end - from->begin)) : NULL;
   *part = (span){from->begin, at ? at : from->end};
@@ -101,7 +101,7 @@ static plim_status read_header(reader *input) {
     return plim_fail(input->buffers->ctx, PLIM_EDATA, "%s: line 1: a header is missing, as in id,lower,upper,size",
                      input->name);
   }
-  for (; take(&line, ',', &field); input->fields++) {
+  for (; take_until(&line, ',', &field); input->fields++) {
     size_t length = (size_t)(field.end - field.begin);
     for (int i = 0; i < NAMES; i++) {
       if (strlen(names[i].name) != length || memcmp(names[i].name, field.begin, length) != 0) continue;
@@ -109,7 +109,7 @@ static plim_status read_header(reader *input) {
         return fail_field(input, "column", field, "stands here for the second time, maybe under another name");
       }
       input->field_of[names[i].column] = input->fields;
-      input->inclusive |= names[i].inclusive;
+      input->is_inclusive |= names[i].is_inclusive;
     }
   }
   for (int c = ID; c <= SIZE; c++) {
@@ -132,19 +132,19 @@ static plim_status read_gap(reader *input, span text, const plim_box *box) {
            gap.high <= box->bytes;
   }
   if (!good) return fail_field(input, "gap", text, "is not LO-HI or LO-HI@LOW:HIGH with LOW < HIGH within the size");
-  if (gap.end < INT64_MAX) gap.end += input->inclusive;
+  if (gap.end < INT64_MAX) gap.end += input->is_inclusive;
   if (gap.begin >= gap.end || gap.begin < box->begin || gap.end > box->end || (before && gap.begin < before->end)) {
     return fail_field(input, "gap", text,
                       "is empty, outside its buffer, or begins before the gap in front of it has ended");
   }
-  PLIM_TRY(plim_array_reserve(list->ctx, &list->gap, &list->room_gaps, list->n_gaps + 1, sizeof *list->gap));
+  PLIM_TRY(plim_array_reserve(list->ctx, &list->gap, &list->gap_capacity, list->n_gaps + 1, sizeof *list->gap));
   list->gap[list->n_gaps++] = gap;
   return PLIM_OK;
 }
 
 static plim_status read_gaps(reader *input, span field, const plim_box *box) {
   span part;
-  while (take(&field, ' ', &part)) {
+  while (take_until(&field, ' ', &part)) {
     if (part.begin == part.end) continue;
     if (input->buffers->n_gaps == INT32_MAX) return fail_field(input, "gap", part, "is one too many");
     PLIM_TRY(read_gap(input, part, box));
@@ -180,7 +180,7 @@ static plim_status read_row(reader *input, const span *value) {
   *hint = -1;
   PLIM_TRY(read_number(input, LOWER, value[LOWER], -time_limit, time_limit, &box->begin));
   PLIM_TRY(read_number(input, UPPER, value[UPPER], -time_limit, time_limit, &box->end));
-  box->end += input->inclusive;
+  box->end += input->is_inclusive;
   PLIM_TRY(read_number(input, SIZE, value[SIZE], 0, bytes_limit, &box->bytes));
   if (box->begin >= box->end) {
     return fail_field(input, "upper", value[UPPER], "is not after lower: the buffer has no step");
@@ -203,7 +203,7 @@ static plim_status read_rows(reader *input) {
   while (next_line(input, &line)) {
     span value[COLUMNS] = {{0}}, left = line;
     int32_t fields = 0;
-    for (; take(&left, ',', &field); fields++) {
+    for (; take_until(&left, ',', &field); fields++) {
       for (int c = 0; c < COLUMNS; c++) {
         if (input->field_of[c] == fields) value[c] = field;
       }
@@ -270,7 +270,7 @@ static plim_status allocate_list(plim_buffer_list *list, const char *text, int64
   int64_t lines = 1;
   for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
   if (lines > MAX_BUFFERS) return plim_fail(list->ctx, PLIM_EDATA, "more than %d lines", MAX_BUFFERS);
-  list->room = lines;
+  list->buffer_capacity = lines;
   list->n_chars = bytes + 1;
   PLIM_TRY(plim_allocate(list->ctx, list->n_chars, 1, &list->chars));
   PLIM_TRY(plim_allocate(list->ctx, lines, sizeof *list->id, &list->id));
@@ -289,7 +289,7 @@ plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const ch
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *list, &list));
   list->ctx = ctx;
   PLIM_CHECK(allocate_list(list, text, bytes));
-  reader input = {.buffers = list, .name = name, .rest = {list->chars, list->chars + bytes}};
+  reader input = {.buffers = list, .name = name, .unread = {list->chars, list->chars + bytes}};
   PLIM_CHECK(read_header(&input));
   PLIM_CHECK(read_rows(&input));
   PLIM_CHECK(check_ids(&input));
@@ -312,12 +312,12 @@ plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buff
 void plim_buffer_list_free(plim_buffer_list *list) {
   if (!list) return;
   plim_release(list->ctx, list->chars, list->n_chars, 1);
-  plim_release(list->ctx, list->id, list->room, sizeof *list->id);
-  plim_release(list->ctx, list->box, list->room, sizeof *list->box);
-  plim_release(list->ctx, list->align, list->room, sizeof *list->align);
-  plim_release(list->ctx, list->hint, list->room, sizeof *list->hint);
-  plim_release(list->ctx, list->gap_first, list->room + 1, sizeof *list->gap_first);
-  plim_release(list->ctx, list->gap, list->room_gaps, sizeof *list->gap);
+  plim_release(list->ctx, list->id, list->buffer_capacity, sizeof *list->id);
+  plim_release(list->ctx, list->box, list->buffer_capacity, sizeof *list->box);
+  plim_release(list->ctx, list->align, list->buffer_capacity, sizeof *list->align);
+  plim_release(list->ctx, list->hint, list->buffer_capacity, sizeof *list->hint);
+  plim_release(list->ctx, list->gap_first, list->buffer_capacity + 1, sizeof *list->gap_first);
+  plim_release(list->ctx, list->gap, list->gap_capacity, sizeof *list->gap);
   plim_release(list->ctx, list, 1, sizeof *list);
 }
 

@@ -301,7 +301,7 @@ static int count_cuts(plim_exact *exact, int32_t x, int32_t by) {
 /* What a frame tells the frame below it in the stack. DEEPER: a new frame lies on top, and is asked first. */
 typedef enum verdict { DEEPER, SOLVED, FAILED } verdict;
 
-static verdict push(plim_exact *exact, plim_pack_part part, int is_split, uint64_t hash) {
+static verdict push_frame(plim_exact *exact, plim_pack_part part, int is_split, uint64_t hash) {
   exact->frame[exact->depth++] =
       (plim_pack_frame){.part = part, .top = exact->top, .is_split = is_split, .done = part.first, .hash = hash};
   return DEEPER;
@@ -310,7 +310,7 @@ static verdict push(plim_exact *exact, plim_pack_part part, int is_split, uint64
 static verdict push_node(plim_exact *exact, plim_pack_part part) {
   if (part.n == 0) return SOLVED;
   uint64_t hash = hash_state(exact, &part);
-  return *memo_at(exact, hash) == hash ? FAILED : push(exact, part, 0, hash);
+  return *memo_at(exact, hash) == hash ? FAILED : push_frame(exact, part, 0, hash);
 }
 
 static verdict fail_parts(plim_exact *exact, const plim_pack_frame *frame) {
@@ -359,7 +359,7 @@ static verdict try_box(plim_exact *exact, plim_pack_frame *frame) {
     return FAILED;
   }
   exact->place[x] = offset;
-  if (count_cuts(exact, x, -1)) return push(exact, child, 1, 0);
+  if (count_cuts(exact, x, -1)) return push_frame(exact, child, 1, 0);
   verdict below = push_node(exact, child);
   if (below == FAILED) (void)count_cuts(exact, x, 1);
   return below;
@@ -390,8 +390,8 @@ static verdict solve_node(plim_exact *exact, plim_pack_frame *frame, verdict las
   return SOLVED;
 }
 
-static int solve(plim_exact *exact, plim_pack_part root) {
-  verdict last = push(exact, root, 1, 0);
+static int search_root(plim_exact *exact, plim_pack_part root) {
+  verdict last = push_frame(exact, root, 1, 0);
   while (exact->depth > 0) {
     plim_pack_frame *frame = &exact->frame[exact->depth - 1];
     last = frame->is_split ? solve_parts(exact, frame, last) : solve_node(exact, frame, last);
@@ -465,7 +465,7 @@ plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t re
   exact->status = PLIM_OK;
   plim_exact_order(exact, restart);
   plim_pack_part root = make_root(exact);
-  int solved = section_floors_fit(exact, &root, (plim_span){root.first, root.last}) && solve(exact, root);
+  int solved = section_floors_fit(exact, &root, (plim_span){root.first, root.last}) && search_root(exact, root);
   *nodes = exact->nodes;
   if (!solved && exact->units->has_windows) return decide_pairs(exact, capacity, offset, nodes);
   if (!solved) return exact->stopped ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;

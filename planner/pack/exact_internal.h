@@ -60,7 +60,7 @@ typedef struct plim_pack_mark {
 typedef struct plim_pack_frame {
   plim_pack_part part;
   plim_pack_mark top; /* lists from here on are of the frames above */
-  int is_split;       /* 1: the parts into which a node falls; 0: a node */
+  int32_t is_split;   /* 1: the parts into which a node falls; 0: a node */
   int32_t at;    /* of a node: the box that lies at its lowest place; of a split: the end of the one being solved */
   int32_t done;  /* of a split: sections before it are solved */
   uint64_t hash; /* of a node */
@@ -104,7 +104,7 @@ struct plim_exact {
   int64_t n_memo;     /* a power of two */
   int64_t nodes;
   const plim_exact_limits *limits;
-  int stopped;
+  int32_t stopped;
   plim_block block; /* memory of the arrays above, but for the lists in chunks */
 };
 

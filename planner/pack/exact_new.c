@@ -74,12 +74,12 @@ static void lay_out(plim_exact *exact, plim_block *block) {
 
 static plim_status allocate_search(plim_exact *exact) {
   plim_context *ctx = exact->units->ctx;
-  int64_t n = exact->n, room = n * (n + 3); /* of all lists on the longest way down */
+  int64_t n = exact->n, way_boxes = n * (n + 3); /* of all lists on the longest way down */
   exact->words = (int32_t)((n + PLIM_WORD - 1) / PLIM_WORD);
   exact->lanes = (int32_t)((exact->sections.n_sections + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES);
-  exact->chunk_boxes = (int32_t)(room < CHUNK_BOXES ? room : CHUNK_BOXES);
+  exact->chunk_boxes = (int32_t)(way_boxes < CHUNK_BOXES ? way_boxes : CHUNK_BOXES);
   exact->n_chunks =
-      room <= CHUNK_BOXES ? 2 : (int32_t)(room / (CHUNK_BOXES - n) + 2); /* n boxes may be left at an end */
+      way_boxes <= CHUNK_BOXES ? 2 : (int32_t)(way_boxes / (CHUNK_BOXES - n) + 2); /* n boxes may be left at an end */
   lay_out(exact, &exact->block);
   PLIM_TRY(plim_block_allocate(ctx, &exact->block));
   lay_out(exact, &exact->block);

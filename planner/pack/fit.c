@@ -276,12 +276,12 @@ static plim_status wants_list(const plim_units *units, int32_t *yes) {
 plim_status plim_fit_new(const plim_units *units, plim_fit **out) {
   plim_fit *fit = NULL;
   plim_status status;
-  int list;
+  int32_t is_list;
   PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *fit, &fit));
   fit->units = units;
   fit->n = units->n;
-  PLIM_CHECK(wants_list(units, &list));
-  if (list) {
+  PLIM_CHECK(wants_list(units, &is_list));
+  if (is_list) {
     PLIM_CHECK(plim_allocate(units->ctx, fit->n, sizeof *fit->list, &fit->list));
   } else {
     PLIM_CHECK(make_tree(fit));

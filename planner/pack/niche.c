@@ -131,8 +131,8 @@ static int32_t raise_floor(const plim_niche *niche, const plim_niche_frame *fram
   int32_t floor = niche->node.floor[s], least_top = WALL, raised = WALL;
   for (int32_t i = 0; i < frame->n_waiting; i++) {
     const shape *b = &niche->shape[frame->waiting[i].box];
-    int beside = b->first < span.last && b->last > span.first && !(b->first <= s && s < b->last);
-    if (beside && frame->waiting[i].low + b->size < least_top) least_top = frame->waiting[i].low + b->size;
+    int is_outside = b->first < span.last && b->last > span.first && !(b->first <= s && s < b->last);
+    if (is_outside && frame->waiting[i].low + b->size < least_top) least_top = frame->waiting[i].low + b->size;
   }
   for (int32_t i = 0; i < frame->n_waiting; i++) {
     const shape *b = &niche->shape[frame->waiting[i].box];
@@ -145,7 +145,7 @@ static int32_t raise_floor(const plim_niche *niche, const plim_niche_frame *fram
 
 /* The section to decide: of all niches the one with the fewest answers, by weight. A niche that cannot be covered comes
  * before all others; then *section is -1. */
-static plim_span choose(plim_niche *niche, const plim_niche_frame *frame, int32_t *section) {
+static plim_span choose_section(plim_niche *niche, const plim_niche_frame *frame, int32_t *section) {
   plim_span best = {niche->m, niche->m};
   double least = INFINITY;
   plim_niche_list_candidates(niche, frame);
@@ -284,7 +284,7 @@ static void fail_uncovered(plim_niche *niche, plim_niche_frame *frame, plim_span
 }
 
 /* Prepare a node whose boxes and touched sections are set. */
-static verdict enter(plim_niche *niche, const plim_niche_frame *parent, plim_niche_frame *frame) {
+static verdict enter_node(plim_niche *niche, const plim_niche_frame *parent, plim_niche_frame *frame) {
   memset(frame->reason, 0, 2 * (size_t)niche->words * sizeof *frame->reason); /* and `raised` */
   if (frame->n_waiting == 0) return SOLVED;
   frame->hash = hash_of(niche, frame);
@@ -296,7 +296,7 @@ static verdict enter(plim_niche *niche, const plim_niche_frame *parent, plim_nic
   }
   inherit_sections(niche, parent, frame);
   if (!look_at_all(niche, frame)) return FAILED;
-  plim_span span = choose(niche, frame, &frame->section);
+  plim_span span = choose_section(niche, frame, &frame->section);
   if (frame->section < 0) {
     fail_uncovered(niche, frame, span);
     return FAILED;
@@ -356,7 +356,7 @@ static verdict try_next(plim_niche *niche, plim_niche_frame *frame, plim_niche_f
     offset[x] = frame->floor;
     make_child(niche, frame, child, x, span_of(niche, frame), frame->floor + niche->shape[x].size);
   }
-  return enter(niche, frame, child);
+  return enter_node(niche, frame, child);
 }
 
 /* Is a decision in sections `span` to blame for what failed under it? */
@@ -372,7 +372,7 @@ static int is_to_blame(const plim_niche *niche, const plim_niche_frame *failed, 
 }
 
 /* The answer that was tried last failed: the others are tried only when it was to blame. */
-static void take_reason(const plim_niche *niche, plim_niche_frame *frame, const plim_niche_frame *child) {
+static void inherit_reason(const plim_niche *niche, plim_niche_frame *frame, const plim_niche_frame *child) {
   int blamed = is_to_blame(niche, child, span_of(niche, frame));
   for (int32_t w = 0; w < niche->words; w++) frame->reason[w] = child->reason[w] | (blamed ? frame->reason[w] : 0);
   if (!blamed) frame->at = frame->n_options;
@@ -392,13 +392,13 @@ static int is_out_of_time(const plim_niche *niche, int64_t deadline_ns) {
 
 static plim_pack_outcome search_niches(plim_niche *niche, int64_t nodes, int64_t deadline_ns, int64_t *offset) {
   int32_t depth = 0;
-  verdict last = enter(niche, NULL, &niche->stack.frame[0]);
+  verdict last = enter_node(niche, NULL, &niche->stack.frame[0]);
   while (last != SOLVED) {
     plim_niche_frame *frame = &niche->stack.frame[depth];
     if (last == FAILED) {
       if (depth == 0) return PLIM_PACK_IMPOSSIBLE;
       frame = &niche->stack.frame[--depth];
-      take_reason(niche, frame, frame + 1);
+      inherit_reason(niche, frame, frame + 1);
     }
     if (frame->at == frame->n_options) {
       remember(niche, frame);

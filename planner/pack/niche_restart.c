@@ -20,7 +20,7 @@ typedef struct restart_trial {
   double waste, spare; /* of a loose compound, what may stay empty; of the slack of a section, what they may take */
 } restart_trial;
 
-static restart_trial draw(int32_t restart, plim_random *random) {
+static restart_trial draw_trial(int32_t restart, plim_random *random) {
   static const int32_t percent[][2] = {{0, 0}, {100, 0}, {100, 100}, {50, 50}};
   enum { ROWS = sizeof percent / sizeof *percent };
   int32_t row = restart == 0 ? 0 : plim_random_below(random, ROWS);
@@ -48,7 +48,7 @@ static double extent(const shape *b) {
 }
 
 /* Put what compound `from` has into compound `to`, `up` units above its bottom. */
-static void join(plim_niche *niche, int32_t to, int32_t from, int32_t up) {
+static void add_compound(plim_niche *niche, int32_t to, int32_t from, int32_t up) {
   for (int32_t x = 0; x < niche->n; x++) {
     if (niche->owner[x] != from) continue;
     niche->owner[x] = to;
@@ -72,7 +72,7 @@ static int join_pair(plim_niche *niche, int32_t x, int32_t y, const restart_tria
   } else {
     return 0;
   }
-  join(niche, x, y, up);
+  add_compound(niche, x, y, up);
   return 1;
 }
 
@@ -97,7 +97,7 @@ static int join_loosely(plim_niche *niche, int32_t x, int32_t y, double waste) {
     if (both.size - size_at(a, s) - size_at(&b, s) > niche->spare[s]) return 0;
   }
   for (int32_t s = both.first; s < both.last; s++) niche->spare[s] -= both.size - size_at(a, s) - size_at(&b, s);
-  join(niche, x, y, stacked ? a->size : 0);
+  add_compound(niche, x, y, stacked ? a->size : 0);
   *a = both;
   return 1;
 }
@@ -175,7 +175,7 @@ void plim_niche_save(plim_niche *niche) {
 
 int plim_niche_prepare(plim_niche *niche, int32_t restart) {
   plim_random random = {(uint64_t)restart};
-  restart_trial trial = draw(restart, &random);
+  restart_trial trial = draw_trial(restart, &random);
   plim_niche_frame *root = &niche->stack.frame[0];
   niche->policy = trial.policy;
   for (int32_t s = 0; s < niche->m; s++) {

@@ -34,13 +34,13 @@ typedef struct pack_state {
   plim_units units;
   plim_fit *fit;
   sort_key *keys;
-  int32_t *order, *best_order, *kept; /* [n] */
-  int64_t *trial, *best;              /* [n] offsets in units */
-  int64_t packed_units;               /* size of best; INT64_MAX: none yet */
-  int64_t goal;                       /* a packed size that is small enough, in units */
-  int has_target;                     /* 1: the goal is the caller's target; 0: it is the peak */
-  int may_give_up;                    /* 1: the first order may be given up, since skyline packing is possible */
-  int64_t hint_limit;                 /* of plim_fit_run */
+  int32_t *order, *best_order, *before_move; /* [n] */
+  int64_t *trial, *best, *trial_before_move; /* [n] offsets in units */
+  int64_t packed_units;                      /* size of best; INT64_MAX: none yet */
+  int64_t goal;                              /* a packed size that is small enough, in units */
+  int32_t has_target;                        /* 1: the goal is the caller's target; 0: it is the peak */
+  int32_t may_give_up;                       /* 1: the first order may be given up, since skyline packing is possible */
+  int64_t hint_limit;                        /* of plim_fit_run */
 } pack_state;
 
 static int by_key(const void *a, const void *b) {
@@ -90,28 +90,35 @@ static void promote(pack_state *pack, plim_random *random) {
 }
 
 /* Is the goal missed, and effort left? One order is always packed to its end, unless skyline packing can replace it. */
-static int goes_on(const pack_state *pack) {
+static int may_go_on(const pack_state *pack) {
   if (pack->packed_units <= pack->goal) return 0;
   if (pack->packed_units == INT64_MAX && !pack->may_give_up) return 1;
   return !plim_effort_over(pack->units.ctx, pack->units.n);
 }
 
+/* Repair packs by first-fit alone, without a look at what packed the best order: best-fit may have, or hints may have
+ * been followed. Then a round counts as no worse only where first-fit comes down to the best size, and each round
+ * before that begins with the best order. To begin with the size of first-fit's own packing, or to repair by best-fit
+ * after best-fit, was no better on average, on problems with fixed offsets or alignments. */
 static void repair_order(pack_state *pack, int32_t rounds) {
-  size_t size = (size_t)pack->units.n * sizeof *pack->order;
+  const size_t order_size = (size_t)pack->units.n * sizeof *pack->order;
+  const size_t trial_size = (size_t)pack->units.n * sizeof *pack->trial;
   plim_random random = {1};
   int64_t now = pack->packed_units;
-  int32_t *kept = pack->kept;
-  memcpy(pack->order, pack->best_order, size);
-  memcpy(pack->trial, pack->best, (size_t)pack->units.n * sizeof *pack->trial);
-  for (int32_t round = 0; round < rounds && goes_on(pack); round++) {
-    memcpy(kept, pack->order, size);
+  memcpy(pack->order, pack->best_order, order_size);
+  /* what refused rounds return to */
+  (void)plim_fit_run(pack->fit, pack->order, 0, pack->hint_limit, 1, pack->trial_before_move);
+  memcpy(pack->trial, pack->best, trial_size);
+  for (int32_t round = 0; round < rounds && may_go_on(pack); round++) {
+    memcpy(pack->before_move, pack->order, order_size);
     promote(pack, &random);
     int64_t packed_units = try_order(pack, 0);
     if (packed_units <= now) {
       now = packed_units;
+      memcpy(pack->trial_before_move, pack->trial, trial_size);
     } else {
-      memcpy(pack->order, kept, size);
-      (void)plim_fit_run(pack->fit, pack->order, 0, pack->hint_limit, 0, pack->trial);
+      memcpy(pack->order, pack->before_move, order_size);
+      memcpy(pack->trial, pack->trial_before_move, trial_size);
     }
   }
 }
@@ -153,7 +160,7 @@ done:
 /* All orders, by first-fit and by best-fit. Boxes are placed at their hints where those end below hint_limit. */
 static void try_family(pack_state *pack, int64_t hint_limit) {
   pack->hint_limit = hint_limit;
-  for (int order = 0; order < 2 * FIT_ORDERS && goes_on(pack); order++) {
+  for (int order = 0; order < 2 * FIT_ORDERS && may_go_on(pack); order++) {
     sort_boxes(pack, (fit_order)(order / 2), pack->order);
     (void)try_order(pack, order & 1);
   }
@@ -168,7 +175,7 @@ static plim_status run_bottom_up(pack_state *pack, int32_t effort) {
   most = most < pack_tuning.pack.bottom_up_max ? most : pack_tuning.pack.bottom_up_max;
   runs = runs > most ? most : runs < fewest ? fewest : runs;
   PLIM_TRY(plim_bottom_up_new(&pack->units, &bottom_up));
-  for (int64_t i = 0; i < runs && goes_on(pack); i++) {
+  for (int64_t i = 0; i < runs && may_go_on(pack); i++) {
     if (plim_bottom_up_run(bottom_up, pack->goal, pack->trial) < pack->packed_units) keep_trial(pack);
   }
   plim_bottom_up_free(bottom_up);
@@ -187,7 +194,7 @@ static plim_status pack_skyline(pack_state *pack) {
   return PLIM_OK;
 }
 
-static plim_status solve(pack_state *pack, int32_t effort) {
+static plim_status run_methods(pack_state *pack, int32_t effort) {
   pack->may_give_up =
       pack->units.n >= (effort > 0 ? pack_tuning.pack.skyline_boxes : pack_tuning.pack.skyline_boxes_at_once) &&
       plim_skyline_can(&pack->units);
@@ -215,10 +222,11 @@ static plim_status allocate_packer(pack_state *pack) {
   PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->best_order, &pack->best_order));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->trial, &pack->trial));
   PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->best, &pack->best));
-  return plim_allocate(ctx, n, sizeof *pack->kept, &pack->kept);
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->trial_before_move, &pack->trial_before_move));
+  return plim_allocate(ctx, n, sizeof *pack->before_move, &pack->before_move);
 }
 
-static void release(pack_state *pack) {
+static void free_packer(pack_state *pack) {
   plim_context *ctx = pack->units.ctx;
   int32_t n = pack->units.n;
   plim_fit_free(pack->fit);
@@ -227,7 +235,8 @@ static void release(pack_state *pack) {
   plim_release(ctx, pack->best_order, n, sizeof *pack->best_order);
   plim_release(ctx, pack->trial, n, sizeof *pack->trial);
   plim_release(ctx, pack->best, n, sizeof *pack->best);
-  plim_release(ctx, pack->kept, n, sizeof *pack->kept);
+  plim_release(ctx, pack->trial_before_move, n, sizeof *pack->trial_before_move);
+  plim_release(ctx, pack->before_move, n, sizeof *pack->before_move);
   plim_units_free(&pack->units);
 }
 
@@ -242,13 +251,13 @@ plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal
   PLIM_CHECK(allocate_packer(&pack));
   pack.goal = goal.target_bytes / boxes->align > pack.units.peak_units ? goal.target_bytes / boxes->align
                                                                        : pack.units.peak_units;
-  status = solve(&pack, goal.effort);
+  status = run_methods(&pack, goal.effort);
   if (status == PLIM_ECANCEL && pack.packed_units < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
   if (status != PLIM_OK) goto done;
   for (int32_t b = 0; b < n; b++) offset[b] = pack.best[b] * boxes->align;
   *packed_bytes = pack.packed_units * boxes->align;
   if (peak_bytes) *peak_bytes = pack.units.peak_units * boxes->align;
 done:
-  if (pack.units.ctx) release(&pack);
+  if (pack.units.ctx) free_packer(&pack);
   return plim_effort_end(ctx, outer_ns, status);
 }

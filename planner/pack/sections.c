@@ -75,26 +75,27 @@ static void number_sections(time_sweep *sweep) {
 
 plim_status plim_sections_make(const plim_units *units, plim_sections *out) {
   plim_context *ctx = units->ctx;
-  plim_sections sections = {
-      .ctx = ctx, .n = units->n, .room = units->n + (units->boxes->gap ? units->boxes->gap_first[units->n] : 0)};
+  plim_sections sections = {.ctx = ctx,
+                            .n = units->n,
+                            .span_capacity = units->n + (units->boxes->gap ? units->boxes->gap_first[units->n] : 0)};
   time_sweep sweep = {.sections = &sections};
-  int64_t room = sections.room;
+  int64_t span_capacity = sections.span_capacity;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *sections.span, &sections.span));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *sweep.stretch, &sweep.stretch));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.time, &sweep.time));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.event, &sweep.event));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.section_at, &sweep.section_at));
+  PLIM_CHECK(plim_allocate(ctx, span_capacity, sizeof *sections.span, &sections.span));
+  PLIM_CHECK(plim_allocate(ctx, span_capacity, sizeof *sweep.stretch, &sweep.stretch));
+  PLIM_CHECK(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.time, &sweep.time));
+  PLIM_CHECK(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.event, &sweep.event));
+  PLIM_CHECK(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.section_at, &sweep.section_at));
   list_stretches(&sweep, units->boxes);
   sort_times(&sweep);
   number_sections(&sweep);
   *out = sections;
 done:
-  plim_release(ctx, sweep.stretch, room, sizeof *sweep.stretch);
-  plim_release(ctx, sweep.time, 2 * room, sizeof *sweep.time);
-  plim_release(ctx, sweep.event, 2 * room, sizeof *sweep.event);
-  plim_release(ctx, sweep.section_at, 2 * room, sizeof *sweep.section_at);
+  plim_release(ctx, sweep.stretch, span_capacity, sizeof *sweep.stretch);
+  plim_release(ctx, sweep.time, 2 * span_capacity, sizeof *sweep.time);
+  plim_release(ctx, sweep.event, 2 * span_capacity, sizeof *sweep.event);
+  plim_release(ctx, sweep.section_at, 2 * span_capacity, sizeof *sweep.section_at);
   if (status != PLIM_OK) plim_sections_free(&sections);
   return status;
 }
@@ -102,6 +103,6 @@ done:
 void plim_sections_free(plim_sections *sections) {
   if (!sections->ctx) return;
   plim_release(sections->ctx, sections->span_first, sections->n + 1, sizeof *sections->span_first);
-  plim_release(sections->ctx, sections->span, sections->room, sizeof *sections->span);
+  plim_release(sections->ctx, sections->span, sections->span_capacity, sizeof *sections->span);
   *sections = (plim_sections){0};
 }

@@ -35,13 +35,13 @@ static void add_box(plim_selection *selection, int32_t x, int32_t *n_gaps) {
 /* Every sum of sizes is a multiple of the unit. An alignment must be one as well, unless it divides the unit. */
 static void choose_unit(plim_selection *selection) {
   if (selection->boxes.align == 0) selection->boxes.align = 1;
-  for (int again = 1; again;) {
-    again = 0;
+  for (int changed = 1; changed;) {
+    changed = 0;
     for (int32_t x = 0; x < selection->boxes.n; x++) {
       int64_t unit = selection->boxes.align, own = selection->own_align[x];
       if (unit % own == 0 || own % unit == 0) continue;
       selection->boxes.align = plim_integers_gcd(unit, own);
-      again = 1;
+      changed = 1;
     }
   }
 }

@@ -4,9 +4,6 @@
  * that covers all of its moments, and of a box that covers any of them. The top of a new box is at least as high as all
  * before it at its moments, so that nothing has to be pushed down the tree. O(log n) a box. */
 #include "planner/pack/packers.h"
-
-#include <stdlib.h>
-
 #include "runtime/base/integers.h"
 
 struct plim_skyline {

@@ -47,7 +47,7 @@ static void report(const pack_solver *solver) {
 }
 
 /* Make solver->trial the best where it is smaller. */
-static void keep(pack_solver *solver) {
+static void keep_if_smaller(pack_solver *solver) {
   int64_t packed_bytes = 0;
   for (int32_t x = 0; x < solver->chosen.boxes.n; x++) {
     int64_t top = solver->trial[x] + solver->chosen.box[x].bytes;
@@ -74,7 +74,7 @@ static void run_bottom_up(pack_solver *solver, int32_t runs) {
   for (int32_t i = 0; solver->bottom_up && i < runs && !is_done(solver); i++) {
     if (plim_bottom_up_run(solver->bottom_up, goal, solver->trial) == INT64_MAX) continue;
     for (int32_t x = 0; x < solver->chosen.boxes.n; x++) solver->trial[x] *= unit;
-    keep(solver);
+    keep_if_smaller(solver);
     report(solver);
   }
 }
@@ -96,7 +96,7 @@ static void take_result(pack_solver *solver, const plim_pack_restart *task) {
   }
   if (task->outcome != PLIM_PACK_FOUND) return;
   for (int32_t x = 0; x < solver->chosen.boxes.n; x++) solver->trial[x] = task->offset[x] * unit;
-  keep(solver);
+  keep_if_smaller(solver);
 }
 
 static void run_batch(pack_solver *solver, plim_pack_restart *task, int32_t n) {
@@ -120,7 +120,7 @@ static plim_pack_restart make_task(const pack_solver *solver, int64_t capacity, 
 }
 
 /* Exact search for one packed size, in some static orders. Returns 1 where the best or the bound improved. */
-static int ask(pack_solver *solver, int64_t capacity, int32_t round) {
+static int ask_for_size(pack_solver *solver, int64_t capacity, int32_t round) {
   plim_pack_restart task[MAX_THREADS];
   int64_t packed_bytes = solver->found.packed_bytes, bound = solver->found.bound;
   int32_t width = (threads_of(solver) + pack_tuning.solve.orders_a_size - 1) / pack_tuning.solve.orders_a_size *
@@ -175,8 +175,8 @@ static void reach_capacity(pack_solver *solver) {
             bound = solver->found.bound / solver->chosen.boxes.align;
     int64_t lower = round % 2 == 0 ? bound : capacity - (capacity - bound) * (round * 7 % 16 + 1) / 32; /* mixed */
     run_bottom_up_round(solver);
-    (void)ask(solver, capacity, round);
-    if (lower < capacity && !is_done(solver)) (void)ask(solver, lower, round);
+    (void)ask_for_size(solver, capacity, round);
+    if (lower < capacity && !is_done(solver)) (void)ask_for_size(solver, lower, round);
     search_niches(solver);
   }
 }
@@ -190,7 +190,7 @@ static void minimise(pack_solver *solver) {
               packed_bytes = solver->found.packed_bytes / solver->chosen.boxes.align;
       int64_t capacity = bound + (packed_bytes - 1 - bound) * pack_tuning.solve.eighths[i] / 8;
       if (i > 0 && capacity == bound) continue;
-      if (ask(solver, capacity, round)) i = -1; /* bound or best is new: begin again */
+      if (ask_for_size(solver, capacity, round)) i = -1; /* bound or best is new: begin again */
     }
     search_niches(solver);
   }
@@ -206,7 +206,7 @@ static plim_status pack_large(pack_solver *solver) {
     int64_t packed_bytes;
     const plim_pack_goal goal = {target, effort, solver->deadline_ns};
     PLIM_TRY(plim_pack(solver->ctx, &solver->chosen.boxes, goal, solver->trial, &packed_bytes, NULL));
-    keep(solver);
+    keep_if_smaller(solver);
     report(solver);
   }
   return PLIM_OK;
@@ -252,7 +252,7 @@ static plim_status refuse(const pack_solver *solver) {
       solver->chosen.boxes.n, capacity, (long long)solver->found.packed_bytes, bound);
 }
 
-static plim_status give(pack_solver *solver, int64_t *offset, plim_pack_solution *solution) {
+static plim_status give_solution(pack_solver *solver, int64_t *offset, plim_pack_solution *solution) {
   int64_t *whole = NULL;
   PLIM_TRY(plim_allocate(solver->ctx, solver->given->n, sizeof *whole, &whole));
   for (int32_t x = 0; x < solver->chosen.boxes.n; x++) whole[solver->chosen.original[x]] = solver->best[x];
@@ -282,7 +282,7 @@ static plim_status pack_and_prove(pack_solver *solver) {
   PLIM_TRY(plim_pack(solver->ctx, &solver->chosen.boxes, goal, solver->trial, &solver->found.first_fit,
                      &solver->found.peak_bytes));
   solver->found.bound = solver->found.peak_bytes;
-  keep(solver);
+  keep_if_smaller(solver);
   report(solver);
   if (is_done(solver)) return PLIM_OK;
   if (plim_bottom_up_can(&solver->units)) PLIM_TRY(plim_bottom_up_new(&solver->units, &solver->bottom_up));
@@ -322,7 +322,7 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
     status = refuse(&solver);
   } else {
     follow_hints(&solver);
-    status = give(&solver, offset, solution);
+    status = give_solution(&solver, offset, solution);
   }
 done:
   plim_restarts_free(solver.restarts);

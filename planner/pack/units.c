@@ -26,9 +26,10 @@ static int32_t count_gaps(const plim_boxes *boxes, int32_t x) {
 
 static plim_status measure_peak(plim_units *units) {
   const plim_boxes *boxes = units->boxes;
-  int64_t room = 2 * ((int64_t)units->n + (boxes->gap ? 2 * (int64_t)boxes->gap_first[units->n] : 0)), n = 0, alive = 0;
+  int64_t change_capacity = 2 * ((int64_t)units->n + (boxes->gap ? 2 * (int64_t)boxes->gap_first[units->n] : 0)), n = 0,
+          alive = 0;
   change *changes = NULL;
-  PLIM_TRY(plim_allocate(units->ctx, room, sizeof *changes, &changes));
+  PLIM_TRY(plim_allocate(units->ctx, change_capacity, sizeof *changes, &changes));
   for (int32_t x = 0; x < units->n; x++) {
     changes[n++] = (change){boxes->box[x].begin, units->size[x]};
     changes[n++] = (change){boxes->box[x].end, -units->size[x]};
@@ -47,7 +48,7 @@ static plim_status measure_peak(plim_units *units) {
     units->peak_units = alive;
     units->peak_time = changes[i].time;
   }
-  plim_release(units->ctx, changes, room, sizeof *changes);
+  plim_release(units->ctx, changes, change_capacity, sizeof *changes);
   return PLIM_OK;
 }
 

@@ -51,7 +51,7 @@ typedef struct plim_sections {
   int32_t n, n_sections;
   int32_t *span_first; /* [n + 1] spans of box x: span[span_first[x] .. span_first[x + 1]), in order */
   plim_span *span;
-  int32_t room; /* of span */
+  int32_t span_capacity; /* of span */
 } plim_sections;
 
 /* Two boxes are there together exactly when they share a section. Where a gap leaves a part of a box, it counts as

@@ -100,7 +100,7 @@ typedef struct time_sweep {
 } time_sweep;
 
 /* Put x into the set; 0: it overlaps a neighbour, which is in *other. */
-static int enter(time_sweep *sweep, int32_t x, int32_t *other) {
+static int enter_box(time_sweep *sweep, int32_t x, int32_t *other) {
   int64_t above = set_neighbour(&sweep->alive, sweep->rank[x], 1),
           below = set_neighbour(&sweep->alive, sweep->rank[x], 0);
   if (below >= 0) {
@@ -117,17 +117,17 @@ static int enter(time_sweep *sweep, int32_t x, int32_t *other) {
 
 /* Among boxes without gaps. */
 static void sweep_time(time_sweep *sweep, int32_t pair[2]) {
-  int32_t events = 0, there = 0;
+  int32_t events = 0, n = 0;
   for (int32_t x = 0; x < sweep->boxes->n; x++) {
     if (!is_there(sweep->boxes, sweep->offset, x) || has_gaps(sweep->boxes, x)) continue;
-    sweep->event[there++] = (event){0, sweep->offset[x], x, 0};
+    sweep->event[n++] = (event){0, sweep->offset[x], x, 0};
   }
-  qsort(sweep->event, (size_t)there, sizeof *sweep->event, by_offset);
-  for (int32_t r = 0; r < there; r++) {
+  qsort(sweep->event, (size_t)n, sizeof *sweep->event, by_offset);
+  for (int32_t r = 0; r < n; r++) {
     sweep->at_rank[r] = sweep->event[r].box;
     sweep->rank[sweep->at_rank[r]] = r;
   }
-  for (int32_t r = 0; r < there; r++) {
+  for (int32_t r = 0; r < n; r++) {
     const plim_box *box = &sweep->boxes->box[sweep->at_rank[r]];
     sweep->event[events++] = (event){box->begin, 0, sweep->at_rank[r], 1};
     sweep->event[events++] = (event){box->end, 0, sweep->at_rank[r], 0};
@@ -137,7 +137,7 @@ static void sweep_time(time_sweep *sweep, int32_t pair[2]) {
     int32_t x = sweep->event[i].box, other;
     if (!sweep->event[i].begins) {
       set_remove(&sweep->alive, sweep->rank[x]);
-    } else if (!enter(sweep, x, &other)) {
+    } else if (!enter_box(sweep, x, &other)) {
       set_pair(pair, x, other);
       return;
     }

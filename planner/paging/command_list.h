@@ -31,7 +31,7 @@ int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_
 PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 
-/* ==== commands (command_list.c, command_sort.c, command_waits.c) ==== */
+/* ==== commands (command_list.c, command_sort.c, command_spread.c, command_waits.c) ==== */
 
 /* A list of commands on queues, as planners of copies make it, and the way from there to a plan.
  *
@@ -66,7 +66,7 @@ typedef struct plim_command_list {
   int64_t *time_ns;      /* [n] */
   plim_command_list_buffer *buffer;
   plim_command_list_use *use;
-  int64_t room, room_times, room_buffers, room_uses;
+  int64_t command_capacity, time_capacity, buffer_capacity, use_capacity;
   int32_t *at;     /* [n] place of a command in the order in hand */
   int32_t *order;  /* [n] its inverse */
   int64_t *offset; /* [n_buffers] of the order in hand */
@@ -79,14 +79,14 @@ void plim_command_list_free(plim_command_list *list);
 int32_t plim_command_list_add(plim_command_list *list, const plim_command *command, int64_t time_ns);
 int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin,
                                      int64_t bytes, int64_t offset);
-void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
+void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int writes);
 
 /* Add a workspace of the command that is added next. 0 bytes: nothing. */
 void plim_command_list_add_workspace(plim_command_list *list, int32_t space, int64_t bytes, int64_t offset);
 
 /* Add uses of the buffers of n storages. buffer [n_storages] in: -1: the storage has none, and gets no use */
 void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
-                                int32_t writes);
+                                int writes);
 
 /* Say that the command that is added next writes buffer `out` over buffer `in`. `in` ends there. */
 void plim_command_list_overwrite(plim_command_list *list, int32_t in, int32_t out);
@@ -99,6 +99,9 @@ PLIM_MUST_USE plim_status plim_command_list_sort(plim_command_list *list, const 
 /* Take the order in which the commands were added, and find the lifetimes of the buffers in it. Call it after the last
  * addition. */
 PLIM_MUST_USE plim_status plim_command_list_begin(plim_command_list *list);
+
+/* Find the lifetimes of the buffers anew, after a change of the order in hand. O(buffers + uses). */
+void plim_command_list_set_lifetimes(plim_command_list *list);
 
 /* Copies to spaces that do not compute end later, and copies to those that do begin earlier, as far as their time asks
  * for and `limit_bytes` [spaces] allow (INT64_MAX: no limit), until the effort is over.

@@ -5,13 +5,13 @@
 #include "planner/paging/command_list.h"
 #include "runtime/base/integers.h"
 
-typedef struct keyed {
+typedef struct keyed_command {
   int64_t key;
   int32_t command;
-} keyed;
+} keyed_command;
 
 static int by_key(const void *a, const void *b) {
-  const keyed *x = a, *y = b;
+  const keyed_command *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
   return plim_integers_compare(x->command, y->command);
 }
@@ -34,7 +34,7 @@ done:
 }
 
 plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key) {
-  keyed *row = NULL;
+  keyed_command *row = NULL;
   int32_t *number = NULL;
   plim_command *command = NULL;
   int64_t *time_ns = NULL;
@@ -43,7 +43,7 @@ plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key) 
   PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *number, &number));
   PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *command, &command));
   PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *time_ns, &time_ns));
-  for (int32_t i = 0; i < list->n; i++) row[i] = (keyed){key[i], i};
+  for (int32_t i = 0; i < list->n; i++) row[i] = (keyed_command){key[i], i};
   qsort(row, (size_t)list->n, sizeof *row, by_key);
   for (int32_t i = 0; i < list->n; i++) {
     number[row[i].command] = i;

@@ -42,12 +42,13 @@ static int is_better(const plim_paging *paging, const plim_plan *a, const plim_p
   return plim_plan_energy(a, paging->powers) < plim_plan_energy(b, paging->powers);
 }
 
-void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan) {
-  if (!plan) return;
+int plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan) {
+  if (!plan) return 0;
   if (*best && !is_better(paging, plan, *best)) {
     plim_plan_free(plan);
-  } else {
-    plim_plan_free(*best);
-    *best = plan;
+    return 0;
   }
+  plim_plan_free(*best);
+  *best = plan;
+  return 1;
 }

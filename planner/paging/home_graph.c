@@ -10,7 +10,6 @@
  * before f and, where they were dropped, before u again. f reads bytes and mark, u reads the bytes and updates the
  * mark. In the plan each "home in" is a copy, and so is what u leaves (home_plan.c). */
 #include <stdio.h>
-#include <string.h>
 
 #include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
@@ -233,7 +232,7 @@ static plim_status add_op(reduce_pass *pass, int32_t o) {
   return PLIM_OK;
 }
 
-static plim_status build(reduce_pass *pass) {
+static plim_status build_graph(reduce_pass *pass) {
   PLIM_TRY(add_values(pass));
   for (int32_t o = 0; o < pass->h->whole->n_ops; o++) PLIM_TRY(add_op(pass, o));
   return plim_graph_copy_end(&pass->copy, &pass->h->graph, &pass->h->profile);
@@ -262,7 +261,7 @@ plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, c
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.here, &pass.here));
   PLIM_CHECK(plim_graph_copy_begin(ctx, g, profile, g->n_storages, &pass.copy));
   for (int32_t s = 0; s < g->n_storages; s++) homed->home[s] = home_of(paging, g, s, min_bytes);
-  PLIM_CHECK(build(&pass));
+  PLIM_CHECK(build_graph(&pass));
   *out = homed;
   homed = NULL;
 done:

@@ -79,7 +79,7 @@ static void begin_buffer(home_pass *pass, int32_t i, int64_t away) {
 }
 
 /* Inputs that a run writes over end there, and their outputs have their boxes. */
-static void take_pairs(home_pass *pass, const plim_command *command, const plim_op *op) {
+static void overwrite_inputs(home_pass *pass, const plim_command *command, const plim_op *op) {
   for (int32_t i = 0; i < command->n_pairs; i++) {
     int32_t in = pass->now[0][pass->graph->value[op->in[command->pair[i].in]].storage];
     int32_t out = pass->now[0][pass->graph->value[op->out[command->pair[i].out]].storage];
@@ -88,7 +88,7 @@ static void take_pairs(home_pass *pass, const plim_command *command, const plim_
 }
 
 /* A copy of a parameter from its home, in place of a run or a copy that begins its buffer. */
-static void fetch(home_pass *pass, int32_t s, int32_t begin, int32_t end) {
+static void copy_from_home(home_pass *pass, int32_t s, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; i++) {
     const plim_plan_buffer *b = &pass->plan->buffer[i];
     if (b->storage >= 0 && b->space == 0 && pass->without->storage[b->storage] == s)
@@ -100,7 +100,7 @@ static void add_run(home_pass *pass, const plim_command *command, int32_t begin,
   plim_command run = *command;
   if (pass->without->op[command->op] < 0) {
     for (int32_t i = begin; i < end; i++) begin_buffer(pass, i, 0);
-    fetch(pass, pass->without->fetched[command->op], begin, end);
+    copy_from_home(pass, pass->without->fetched[command->op], begin, end);
     return;
   }
   run.op = pass->without->op[command->op];
@@ -115,7 +115,7 @@ static void add_run(home_pass *pass, const plim_command *command, int32_t begin,
   plim_command_list_add_uses(&pass->list, op->n_reads, op->reads, pass->now[0], 0);
   plim_command_list_add_uses(&pass->list, op->n_writes, op->writes, pass->now[0], 1);
   plim_command_list_add_uses(&pass->list, op->n_updates, op->updates, pass->now[0], 1);
-  if (pass->list.status == PLIM_OK) take_pairs(pass, &run, op);
+  if (pass->list.status == PLIM_OK) overwrite_inputs(pass, &run, op);
   (void)plim_command_list_add(&pass->list, &run, pass->plan->variant[command->variant].variant.time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (pass->home[op->updates[i]] >= 0) add_home_copy(pass, op->updates[i], 0, -1);
@@ -126,7 +126,7 @@ static void add_copy(home_pass *pass, const plim_command *command, int32_t begin
   plim_command copy = *command;
   copy.storage = pass->without->storage[command->storage];
   if (pass->home[copy.storage] >= 0) { /* its home has it all the time */
-    if (command->to == 0) fetch(pass, copy.storage, begin, end);
+    if (command->to == 0) copy_from_home(pass, copy.storage, begin, end);
     return;
   }
   plim_command_list_add_use(&pass->list, pass->now[command->from][copy.storage], 0);
@@ -233,7 +233,7 @@ plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int p
   plim_context *ctx = task->ctx;
   const plim_plan_options *options = task->options;
   const int64_t keep_all_ns = task->keep_all->keep_all_ns;
-  plim_paging rest = *options->paging;
+  plim_paging inner_paging = *options->paging;
   plim_plan_options inner = *options;
   plim_home_graph *without = NULL;
   plim_plan *plan = NULL, *plain = NULL, *lowered = NULL;
@@ -241,18 +241,18 @@ plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int p
   int64_t n_keys = (int64_t)task->graph->n_ops + task->graph->n_storages;
   int64_t bytes = plim_home_bytes(options->paging, task->graph, params);
   plim_status status;
-  rest.budget_bytes -= bytes;
-  if (rest.budget_bytes < 0) {
-    return plim_fail(ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there", rest.space,
+  inner_paging.budget_bytes -= bytes;
+  if (inner_paging.budget_bytes < 0) {
+    return plim_fail(ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there", inner_paging.space,
                      (long long)bytes);
   }
-  inner.paging = plim_homes_alone(&rest) ? NULL : &rest;
+  inner.paging = plim_homes_alone(&inner_paging) ? NULL : &inner_paging;
   PLIM_CHECK(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
   PLIM_CHECK(plim_home_graph_make(ctx, options->paging, task->graph, task->profile, params, &without));
   if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);
   inner.numerics_key = numerics_key;
-  const plim_paging_task rest_task = {ctx, without->graph, without->profile, &inner, NULL};
-  PLIM_CHECK(make(&rest_task, known_ns, &plain, &plan));
+  const plim_paging_task inner_task = {ctx, without->graph, without->profile, &inner, NULL};
+  PLIM_CHECK(make(&inner_task, known_ns, &plain, &plan));
   status = lower_better(without, plain, options, keep_all_ns, &lowered);
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
   status = lower_better(without, plan, options, keep_all_ns, &lowered);

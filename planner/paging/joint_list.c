@@ -10,7 +10,7 @@
  * planner/spaces/problem/space_lower.c walks sequences in the same three steps. There a node has one output, a drop
  * ends it, a command may copy several, and waits and a plan come out. Here a node has several storages, results are
  * written over inputs, updates wait for their readers, and a list comes out, in which copies still move. */
-#include "planner/paging/joint_problem.h"
+#include "planner/paging/paging_search_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +74,9 @@ typedef struct list_pass {
   plim_space_event *event; /* [n] RUN and COPY */
   int32_t *latest;         /* [spaces][n_storages] version; -1: it is not there */
   version *version;        /* [n_versions] */
-  int64_t n_versions, room_versions;
+  int64_t n_versions, version_capacity;
   int32_t *read; /* [n_reads] versions that the events read */
-  int64_t n_reads, room_reads;
+  int64_t n_reads, read_capacity;
   int64_t *first_read, *first_version; /* [n + 1] of each event; versions there from the start are before those of 0 */
 } list_pass;
 
@@ -85,7 +85,7 @@ static int32_t *latest_of(const list_pass *pass, int32_t storage, int32_t space)
 }
 
 static plim_status add_version(list_pass *pass, int32_t storage, int32_t space, int32_t filler, int32_t source) {
-  PLIM_TRY(plim_array_reserve(pass->joint->ctx, &pass->version, &pass->room_versions, pass->n_versions + 1,
+  PLIM_TRY(plim_array_reserve(pass->joint->ctx, &pass->version, &pass->version_capacity, pass->n_versions + 1,
                               sizeof *pass->version));
   pass->version[pass->n_versions] = (version){storage, space, filler, source, -1, -1};
   *latest_of(pass, storage, space) = (int32_t)pass->n_versions++;
@@ -93,7 +93,8 @@ static plim_status add_version(list_pass *pass, int32_t storage, int32_t space, 
 }
 
 static plim_status add_read(list_pass *pass, int32_t at) {
-  PLIM_TRY(plim_array_reserve(pass->joint->ctx, &pass->read, &pass->room_reads, pass->n_reads + 1, sizeof *pass->read));
+  PLIM_TRY(
+      plim_array_reserve(pass->joint->ctx, &pass->read, &pass->read_capacity, pass->n_reads + 1, sizeof *pass->read));
   pass->read[pass->n_reads++] = at;
   return PLIM_OK;
 }
@@ -215,7 +216,7 @@ static int32_t version_read(const list_pass *pass, int32_t e, int32_t storage) {
 
 /* The buffer that the output is written over: of an input that nothing reads after event e; -1: none. The pair is noted
  * in the command. */
-static int32_t take_pair(const list_pass *pass, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
+static int32_t choose_pair(const list_pass *pass, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
   const plim_graph *g = pass->graph;
   for (int32_t i = 0; i < op->n_pairs; i++) {
     plim_pair pair = op->pair[i];
@@ -248,7 +249,7 @@ static plim_status add_run(list_pass *pass, int32_t e) {
     plim_command_list_add_use(pass->list, pass->version[pass->read[i]].buffer, 0);
   }
   for (int64_t i = pass->first_version[e]; i < pass->first_version[e + 1]; i++) {
-    int32_t over = take_pair(pass, e, op, pass->version[i].storage, &command),
+    int32_t over = choose_pair(pass, e, op, pass->version[i].storage, &command),
             fresh = add_buffer(pass, &pass->version[i]);
     PLIM_TRY(pass->list->status);
     if (over >= 0) plim_command_list_overwrite(pass->list, over, fresh);
@@ -293,21 +294,21 @@ static plim_status add_commands(list_pass *pass) {
 
 /* ---- order ---- */
 
-typedef struct keyed {
+typedef struct keyed_event {
   int64_t key;
   plim_space_event event;
-} keyed;
+} keyed_event;
 
 /* Several updates have one key where they wait for the same event: program order then, which nodes have. */
 static int by_key(const void *a, const void *b) {
-  const keyed *x = a, *y = b;
+  const keyed_event *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
   return plim_integers_compare(x->event.node, y->event.node);
 }
 
 /* Event e has the key 2 e. An update that runs too early has the next odd key after what it waits for. */
 typedef struct key_table {
-  keyed *row;       /* [events] */
+  keyed_event *row; /* [events] */
   int64_t *last;    /* [n_storages] greatest key of what touched a storage so far, in program order */
   int32_t *effects; /* [n_ops] the event of an op that updates; -1: none */
 } key_table;
@@ -318,7 +319,7 @@ static void set_own_keys(const list_pass *pass, const key_table *keys) {
   memset(keys->effects, -1, (size_t)pass->graph->n_ops * sizeof *keys->effects);
   for (int32_t e = 0; e < pass->n; e++) {
     int32_t o = pass->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(pass->joint, pass->event[e].node) : -1;
-    keys->row[e] = (keyed){2 * (int64_t)e, pass->event[e]};
+    keys->row[e] = (keyed_event){2 * (int64_t)e, pass->event[e]};
     if (o >= 0 && pass->graph->op[o].n_updates > 0) {
       keys->effects[o] = e;
     } else if (o >= 0) {
@@ -358,7 +359,7 @@ done:
   return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static plim_status make_list(list_pass *pass, int32_t *fits) {
   *fits = 1;
@@ -392,7 +393,7 @@ done:
   plim_release(ctx, pass.first_read, events->n + 1, sizeof *pass.first_read);
   plim_release(ctx, pass.first_version, events->n + 1, sizeof *pass.first_version);
   plim_release(ctx, pass.latest, cells, sizeof *pass.latest);
-  plim_release(ctx, pass.version, pass.room_versions, sizeof *pass.version);
-  plim_release(ctx, pass.read, pass.room_reads, sizeof *pass.read);
+  plim_release(ctx, pass.version, pass.version_capacity, sizeof *pass.version);
+  plim_release(ctx, pass.read, pass.read_capacity, sizeof *pass.read);
   return status;
 }

@@ -3,7 +3,7 @@
  * Example: in space "arena" op 0 writes x and y, op 1 reads x, op 2 updates the parameter w. The problem has a node for
  * each op. Node 0 has the bytes of x and y together, node 1 reads node 0, and node 2 runs once, on the first device. w
  * has no node: its bytes are constant_bytes. */
-#include "planner/paging/joint_problem.h"
+#include "planner/paging/paging_search_internal.h"
 
 #include <string.h>
 
@@ -194,7 +194,7 @@ static void set_costs(plim_joint_problem *joint, const plim_plan *base, const pl
   if (powers) joint->platform->device[0].idle_watt = powers->idle_watt;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static plim_status fill_problem(plim_joint_problem *joint, const plim_plan *base, const plim_powers *powers) {
   const plim_graph *g = joint->graph;

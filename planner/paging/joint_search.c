@@ -2,8 +2,8 @@
  * that is known says how many bytes of the problem fit into the budget: as many as it has there itself. The search gets
  * these bytes, and fewer where the plan of what it found does not pack. */
 #include "planner/paging/command_list.h"
-#include "planner/paging/joint_problem.h"
 #include "planner/paging/paging_internal.h"
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/spaces/problem/space_sequence.h"
 #include "planner/spaces/search/space_search.h"
@@ -23,6 +23,7 @@ typedef struct joint_search {
   int64_t keep_all_ns, bound_ns;
   int64_t deadline_ns; /* of the problem, which knows no delays by copies; INT64_MAX: none */
   plim_plan **best;
+  int32_t has_improved; /* 1: the last search found a better one */
 } joint_search;
 
 /* Most bytes of the sequence in each space. */
@@ -99,7 +100,7 @@ static plim_status lower_events(joint_search *search, const plim_space_events *e
     if (*budget < INT64_MAX) *budget -= *budget / paging_tuning.joint.tighter_part;
   }
   if (plan && search->deadline_ns < INT64_MAX) search->deadline_ns -= plim_paging_lateness(search->paging, plan);
-  plim_paging_keep_better(search->paging, search->best, plan);
+  search->has_improved = plim_paging_keep_better(search->paging, search->best, plan);
 done:
   plim_command_list_free(&list);
   return status;
@@ -140,11 +141,11 @@ static plim_status search_rounds(joint_search *search, const plim_profile *profi
       plim_joint_problem_make(search->graph, &search->spaces, search->base, search->paging->powers, &search->joint));
   PLIM_TRY(begin_with_best(search));
   for (int32_t i = 0; i < paging_tuning.joint.searches && search->budget[0] > 0; i++) {
-    const plim_plan *best = *search->best;
     if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) break;
     if (*search->best && !search->paging->powers && (*search->best)->time_ns <= search->bound_ns) break;
+    search->has_improved = 0;
     PLIM_TRY(search_once(search, search->options->seed + (uint64_t)i));
-    if (*search->best != best) PLIM_TRY(begin_with_best(search));
+    if (search->has_improved) PLIM_TRY(begin_with_best(search));
   }
   return PLIM_OK;
 }

@@ -37,7 +37,8 @@ static plim_status add_plan(const plim_lowering *lowering, const plim_command_li
   return status;
 }
 
-static plim_status pack(const plim_lowering *lowering, plim_command_list *list, int32_t first_space, int32_t *fits) {
+static plim_status pack_spaces(const plim_lowering *lowering, plim_command_list *list, int32_t first_space,
+                               int32_t *fits) {
   *fits = 1;
   for (int32_t s = first_space; s < lowering->spaces->n && *fits; s++) {
     PLIM_TRY(plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], paging_tuning.lower.effort, fits));
@@ -54,16 +55,16 @@ static plim_status try_share(const plim_lowering *lowering, plim_command_list *l
     limit[s] = budget < INT64_MAX ? (int64_t)((double)budget * share) : INT64_MAX;
   }
   PLIM_TRY(plim_command_list_spread(list, lowering->spaces->n, lowering->spaces->computes, limit));
-  return pack(lowering, list, 0, fits);
+  return pack_spaces(lowering, list, 0, fits);
 }
 
 /* The order of the list itself. */
 static plim_status try_own_order(const plim_lowering *lowering, plim_command_list *list, int32_t *fits) {
   PLIM_TRY(plim_command_list_begin(list));
-  PLIM_TRY(pack(lowering, list, 0, fits));
+  PLIM_TRY(pack_spaces(lowering, list, 0, fits));
   if (*fits || !lowering->has_addresses) return PLIM_OK;
   PLIM_TRY(plim_command_list_begin(list)); /* offsets as proposed */
-  return pack(lowering, list, 1, fits);
+  return pack_spaces(lowering, list, 1, fits);
 }
 
 static plim_status find_best(const plim_lowering *lowering, plim_command_list *list, plim_plan **best) {

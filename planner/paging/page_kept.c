@@ -73,6 +73,7 @@ static plim_status find_names(kept_plans *kept) {
 }
 
 /* ---- what is believed ---- */
+
 static int has_row(const plim_profile *profile, const plim_plan_variant *v) {
   for (int32_t i = profile->first[v->op]; i < profile->first[v->op + 1]; i++) {
     const plim_variant *row = &profile->variant[i];
@@ -139,24 +140,24 @@ static plim_status retime(const kept_plans *kept, const plim_plan *plan, plim_pl
 /* ---- reading ---- */
 
 /* Make the plan the best one where it is faster, and sound. */
-static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t is_of_others) {
-  plim_plan *again = NULL;
+static plim_status consider(kept_plans *kept, const plim_plan *plan, int is_of_others) {
+  plim_plan *retimed = NULL;
   if (!has_spaces(kept, plan) || !has_rows(kept, plan)) return PLIM_OK;
-  PLIM_TRY(retime(kept, plan, &again));
-  const int faster = again && (!kept->best || again->time_ns < kept->best->time_ns);
-  const plim_status status = faster ? plim_plan_check(kept->ctx, kept->graph, again) : PLIM_EPLAN;
+  PLIM_TRY(retime(kept, plan, &retimed));
+  const int faster = retimed && (!kept->best || retimed->time_ns < kept->best->time_ns);
+  const plim_status status = faster ? plim_plan_check(kept->ctx, kept->graph, retimed) : PLIM_EPLAN;
   if (status != PLIM_OK) {
-    plim_plan_free(again);
+    plim_plan_free(retimed);
     return status == PLIM_ENOMEM ? status : PLIM_OK;
   }
   plim_plan_free(kept->best);
-  kept->best = again;
+  kept->best = retimed;
   kept->best_is_of_others = is_of_others;
   return PLIM_OK;
 }
 
 /* The plans of a file, with the best of them considered. *out NULL: there are none. */
-static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_others, plim_plans **out) {
+static plim_status read_file(kept_plans *kept, const char *path, int is_of_others, plim_plans **out) {
   *out = NULL;
   plim_status status = plim_plans_load(kept->ctx, path, out);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
@@ -192,14 +193,14 @@ static int64_t page_bytes(const plim_plan *plan, int32_t i) {
 }
 
 /* Is there a budget that `other` fits into and the plan does not, or is it faster? */
-static int is_of_use_beside(const plim_plan *other, const plim_plan *plan) {
+static int is_of_use_with(const plim_plan *other, const plim_plan *plan) {
   int fewer = other->arena_bytes < plan->arena_bytes || other->time_ns < plan->time_ns;
   for (int32_t i = 0; i < PLIM_PAGE_SPACES; i++) fewer |= page_bytes(other, i) < page_bytes(plan, i);
   return fewer;
 }
 
 /* The plan, and those kept that need fewer bytes of a space or are faster. What cannot be written is not kept. */
-static plim_status keep(const kept_plans *kept, const plim_plan *plan) {
+static plim_status save_plans(const kept_plans *kept, const plim_plan *plan) {
   const plim_plan *list[PLIM_PLANS_MAX];
   char text[PLIM_PLANS_MAX][PLIM_PLANS_NAME_BYTES];
   const char *name[PLIM_PLANS_MAX];
@@ -207,7 +208,7 @@ static plim_status keep(const kept_plans *kept, const plim_plan *plan) {
   list[n++] = plan;
   for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {
     const plim_plan *other = kept->plans->plan[i];
-    if (is_of_use_beside(other, plan)) list[n++] = other;
+    if (is_of_use_with(other, plan)) list[n++] = other;
   }
   for (int32_t i = 0; i < n; i++) {
     (void)snprintf(text[i], sizeof text[i], "plan %d", (int)i);
@@ -220,7 +221,7 @@ static plim_status keep(const kept_plans *kept, const plim_plan *plan) {
   return status == PLIM_OK ? plim_cache_trim(kept->ctx, kept->path, "paged-", max_bytes) : PLIM_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static int may_keep(const plim_plan_options *o) {
   return o->struct_bytes == sizeof *o && o->front_folder && o->budget_bytes < INT64_MAX &&
@@ -229,7 +230,7 @@ static int may_keep(const plim_plan_options *o) {
 
 /* The plan of this call, or the best kept one where that is faster. What the file for these rates does not have yet is
  * written there. */
-static plim_status make_or_take(kept_plans *kept, plim_plan **out, int32_t *from_front) {
+static plim_status make_or_take_kept(kept_plans *kept, plim_plan **out, int32_t *from_front) {
   plim_plan *plan = NULL;
   PLIM_TRY(read_file(kept, kept->path, 0, &kept->plans));
   PLIM_TRY(read_others(kept));
@@ -245,7 +246,7 @@ static plim_status make_or_take(kept_plans *kept, plim_plan **out, int32_t *from
   }
   const int is_there = *from_front ? !kept->best_is_of_others
                                    : kept->best && !kept->best_is_of_others && kept->best->time_ns == plan->time_ns;
-  status = is_there ? PLIM_OK : keep(kept, plan);
+  status = is_there ? PLIM_OK : save_plans(kept, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -262,7 +263,7 @@ plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, co
   PLIM_TRY(find_names(&kept));
   if (!kept.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
   plim_queue_spaces_make(options, &kept.spaces);
-  const plim_status status = make_or_take(&kept, out, from_front);
+  const plim_status status = make_or_take_kept(&kept, out, from_front);
   plim_plans_free(kept.plans);
   plim_plan_free(kept.best);
   return status;

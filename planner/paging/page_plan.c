@@ -1,21 +1,30 @@
-/* Plans with everything that persists at home in the arena.
+/* Plans with everything that persists at home in the arena. Who calls whom:
  *
- * With three devices or more the plan for one device fewer comes first: it is a plan for all of them too.
- * Plans that run every op once come first: from all variants, and from those with less and less workspace. Their runs
- * get devices and copies (queue_search.c). Then recomputation: of all spaces together as if they were one arena, and of
- * the arena alone. At last the joint search begins with the best of them. The fastest plan is taken; one without paging
- * counts too.
- * Keep-all's plan is made once for each graph and set of variants, with no more packing than the budget asks for. */
+ *   plim_page_plan_make: keep-all's plan, made once for each graph and set of variants, with no more packing than the
+ *                        budget asks for
+ *   -> plan_for_devices
+ *      -> begin_with_fewer            three devices or more: the plan for one device fewer is a plan for them too
+ *         -> plan_for_devices
+ *      -> try_all
+ *         -> try_once                 plans that run every op once ...
+ *            -> try_profile           ... from all variants, and from those with less and less workspace
+ *               -> try_keep_all -> search_from
+ *         -> try_recompute            plans of one arena that recompute ...
+ *            -> try_arena_alone       ... for the arena alone
+ *            -> try_joined_spaces     ... for all spaces together as if they were one arena
+ *               -> search_from        devices and copies for the runs of such a plan (queue_search.c)
+ *         -> try_joint                at last all decisions together, from the best of them (joint_search.c)
+ *
+ * The fastest plan is taken; one without paging counts too. */
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "planner/one_arena/arena_plan.h"
-#include "planner/paging/joint_problem.h"
 #include "planner/paging/paging_internal.h"
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
@@ -31,7 +40,7 @@ typedef struct page_search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan_options *options;
-  const plim_paging *wanted; /* the options' own */
+  const plim_paging *paging; /* the options' own */
   int64_t keep_all_ns;       /* with all variants */
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   plim_plan *best;
@@ -41,7 +50,7 @@ typedef struct page_search {
 
 /* One set of variants. */
 typedef struct page_attempt {
-  page_search *whole;
+  page_search *search;
   const plim_profile *profile;
   const plim_plan *keep_all;
 } page_attempt;
@@ -65,8 +74,8 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
  * the time is over, or when any plan will do. */
 static int is_enough(const page_search *search) {
   if (!search->best) return 0;
-  if (search->wanted->first_plan) return 1;
-  int best = search->wanted->n_devices == 0 && !search->wanted->powers && search->best->time_ns <= search->keep_all_ns;
+  if (search->paging->first_plan) return 1;
+  int best = search->paging->n_devices == 0 && !search->paging->powers && search->best->time_ns <= search->keep_all_ns;
   return best || plim_effort_over(search->ctx, PLIM_EFFORT_LOOK);
 }
 
@@ -79,8 +88,8 @@ static plim_plan_options inner_options(const page_search *search, int64_t parts)
 }
 
 /* The time that a plan has to beat; INT64_MAX: none, as where a slower one may take less energy. */
-static int64_t known_ns(const page_search *search) {
-  if (search->wanted->powers) return INT64_MAX;
+static int64_t ns_to_beat(const page_search *search) {
+  if (search->paging->powers) return INT64_MAX;
   int64_t best = search->best ? search->best->time_ns : INT64_MAX;
   return best < search->known_ns ? best : search->known_ns;
 }
@@ -89,7 +98,7 @@ static int64_t known_ns(const page_search *search) {
 
 /* Devices and copies for the runs of a plan of one arena. */
 static plim_status search_from(const page_attempt *attempt, const plim_plan *base) {
-  page_search *search = attempt->whole;
+  page_search *search = attempt->search;
   int64_t outer_ns = begin_part(search, paging_tuning.queue.part_of_time);
   plim_status status = plim_queue_search(search->ctx, search->graph, attempt->profile, search->options, base,
                                          search->keep_all_ns, &search->best);
@@ -97,29 +106,29 @@ static plim_status search_from(const page_attempt *attempt, const plim_plan *bas
 }
 
 /* `made` is a plan of one arena, or why there is none: devices for its runs, and it counts itself where it fits. */
-static plim_status take_one_arena(const page_attempt *attempt, plim_status made, plim_plan *plan) {
-  page_search *search = attempt->whole;
+static plim_status add_one_arena_plan(const page_attempt *attempt, plim_status made, plim_plan *plan) {
+  page_search *search = attempt->search;
   plim_status status = PLIM_OK;
   if (made != PLIM_OK) return plim_paging_is_failure(search->ctx, made) ? made : PLIM_OK;
-  if (search->wanted->n_devices > 0) status = search_from(attempt, plan);
-  plim_paging_keep_better(search->wanted, &search->best, plan);
+  if (search->paging->n_devices > 0) status = search_from(attempt, plan);
+  plim_paging_keep_better(search->paging, &search->best, plan);
   return status;
 }
 
 /* Every op once. */
 static plim_status try_keep_all(const page_attempt *attempt) {
-  const page_search *search = attempt->whole;
+  const page_search *search = attempt->search;
   plim_plan_options once = inner_options(search, paging_tuning.plan.last_part);
   plim_plan *plan = NULL;
-  if (attempt->keep_all->arena_bytes > once.budget_bytes || search->wanted->n_devices > 0)
+  if (attempt->keep_all->arena_bytes > once.budget_bytes || search->paging->n_devices > 0)
     PLIM_TRY(search_from(attempt, attempt->keep_all));
   if (is_enough(search)) return PLIM_OK;
   once.front_folder = NULL;
   once.planner = "keep-all";
   const int64_t known =
-      search->wanted->n_devices > 0 ? INT64_MAX : known_ns(search); /* on several devices its runs get faster */
+      search->paging->n_devices > 0 ? INT64_MAX : ns_to_beat(search); /* on several devices its runs get faster */
   plim_status made = plim_arena_faster(search->ctx, search->graph, attempt->profile, &once, known, &plan);
-  return take_one_arena(attempt, made, plan);
+  return add_one_arena_plan(attempt, made, plan);
 }
 
 /* Moves of the search for several spaces, a part of `moves`; 0: time limits it. */
@@ -132,8 +141,8 @@ static int64_t joined_moves(const page_search *search, int64_t moves) {
 /* Bytes of all arenas, and a share of what of the page space keep-all may need beside them; -1: more than 63 bits
  * hold. */
 static int64_t joined_bytes(const page_attempt *attempt, double share) {
-  const plim_paging *o = attempt->whole->wanted;
-  int64_t bytes = attempt->whole->options->budget_bytes, missing;
+  const plim_paging *o = attempt->search->paging;
+  int64_t bytes = attempt->search->options->budget_bytes, missing;
   for (int32_t i = 0; i < o->n_devices && bytes >= 0; i++) bytes = plim_add_checked(bytes, o->device[i].budget_bytes);
   missing = bytes < 0 ? 0 : attempt->keep_all->arena_bytes - bytes;
   if (!o->space || missing <= 0) return bytes;
@@ -143,7 +152,7 @@ static int64_t joined_bytes(const page_attempt *attempt, double share) {
 /* Recompute what does not fit into all spaces together, as one arena, and page or place the rest. A plan needs room in
  * the arena for what is copied, so that it may have to recompute more than the sum of bytes says. */
 static plim_status try_joined_spaces(const page_attempt *attempt) {
-  const page_search *search = attempt->whole;
+  const page_search *search = attempt->search;
   plim_status status = PLIM_OK;
   for (int i = 0; i < PLIM_PAGING_JOINED && status == PLIM_OK && !is_enough(search); i++) {
     plim_plan_options joined = inner_options(search, paging_tuning.plan.joined_part);
@@ -156,14 +165,14 @@ static plim_status try_joined_spaces(const page_attempt *attempt) {
     if (status == PLIM_OK) status = search_from(attempt, plan);
     plim_plan_free(plan);
     if (!plim_paging_is_failure(search->ctx, status)) status = PLIM_OK;
-    if (!search->wanted->space) break; /* all shares are of nothing */
+    if (!search->paging->space) break; /* all shares are of nothing */
   }
   return status;
 }
 
 /* The plan of the arena alone for several devices, which a search for fewer of them may have made. */
 static plim_status make_alone(const page_attempt *attempt, const plim_plan_options *plain, plim_plan **out) {
-  const page_search *search = attempt->whole;
+  const page_search *search = attempt->search;
   alone_plan *alone = search->alone;
   if (search->options->time_limit_ns > 0)
     return plim_arena_plan_make(search->ctx, search->graph, attempt->profile, plain, out);
@@ -176,20 +185,20 @@ static plim_status make_alone(const page_attempt *attempt, const plim_plan_optio
 
 /* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
 static plim_status try_arena_alone(const page_attempt *attempt) {
-  const page_search *search = attempt->whole;
+  const page_search *search = attempt->search;
   plim_plan *plan = NULL;
   plim_plan_options plain = inner_options(search, paging_tuning.plan.last_part);
   plain.front_folder = NULL;
-  const int64_t known = search->wanted->n_devices > 0 ? INT64_MAX : known_ns(search);
+  const int64_t known = search->paging->n_devices > 0 ? INT64_MAX : ns_to_beat(search);
   plim_status made = known == INT64_MAX
                          ? make_alone(attempt, &plain, &plan)
                          : plim_arena_faster(search->ctx, search->graph, attempt->profile, &plain, known, &plan);
-  return take_one_arena(attempt, made, plan);
+  return add_one_arena_plan(attempt, made, plan);
 }
 
 /* A time limit leaves several spaces together what the arena alone has not used, since that is surer to have a plan. */
 static plim_status try_recompute(const page_attempt *attempt) {
-  const page_search *search = attempt->whole;
+  const page_search *search = attempt->search;
   const int limited = search->options->time_limit_ns > 0;
   if (limited) PLIM_TRY(try_arena_alone(attempt));
   if (!is_enough(search)) PLIM_TRY(try_joined_spaces(attempt));
@@ -200,7 +209,7 @@ static plim_status try_recompute(const page_attempt *attempt) {
 
 /* keep_all: NULL: it is made. */
 static plim_status try_profile(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
-  page_attempt attempt = {.whole = search, .profile = profile, .keep_all = keep_all};
+  page_attempt attempt = {.search = search, .profile = profile, .keep_all = keep_all};
   plim_plan *own = NULL;
   if (!keep_all) PLIM_TRY(plim_arena_once(search->ctx, search->graph, profile, search->options, &own));
   if (own) attempt.keep_all = own;
@@ -229,18 +238,18 @@ static plim_status try_once(page_search *search, const plim_profile *profile, co
 }
 
 static plim_status refuse(const page_search *search) {
-  char beside[512] = "";
-  const plim_paging *o = search->wanted;
+  char others[512] = "";
+  const plim_paging *o = search->paging;
   if (o->space) {
-    (void)snprintf(beside, sizeof beside, " and %lld of %s", (long long)o->budget_bytes, o->space);
+    (void)snprintf(others, sizeof others, " and %lld of %s", (long long)o->budget_bytes, o->space);
   }
   for (int32_t i = 0; i < o->n_devices; i++) {
     const plim_paging_device *d = &o->device[i];
-    const size_t used = strlen(beside);
-    (void)snprintf(beside + used, sizeof beside - used, " and %lld of %.31s", (long long)d->budget_bytes, d->name);
+    const size_t used = strlen(others);
+    (void)snprintf(others + used, sizeof others - used, " and %lld of %.31s", (long long)d->budget_bytes, d->name);
   }
   return plim_fail(search->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s",
-                   (long long)search->options->budget_bytes, beside,
+                   (long long)search->options->budget_bytes, others,
                    o->recompute ? "with recomputation" : "without recomputation");
 }
 
@@ -253,19 +262,19 @@ static plim_status try_joint(page_search *search, const plim_profile *profile, c
 }
 
 /* What was found before a cancel counts. */
-static plim_status or_best(const page_search *search, plim_status status) {
+static plim_status ok_after_cancel(const page_search *search, plim_status status) {
   return status == PLIM_ECANCEL && search->best ? PLIM_OK : status;
 }
 
 static plim_status try_all(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
-  const page_attempt attempt = {.whole = search, .profile = profile, .keep_all = keep_all};
+  const page_attempt attempt = {.search = search, .profile = profile, .keep_all = keep_all};
   int64_t outer_ns = begin_part(search, paging_tuning.plan.once_part);
-  plim_status status = or_best(search, try_once(search, profile, keep_all));
+  plim_status status = ok_after_cancel(search, try_once(search, profile, keep_all));
   status = plim_effort_end(search->ctx, outer_ns, status);
-  if (status == PLIM_OK && search->wanted->recompute && !is_enough(search))
-    status = or_best(search, try_recompute(&attempt));
+  if (status == PLIM_OK && search->paging->recompute && !is_enough(search))
+    status = ok_after_cancel(search, try_recompute(&attempt));
   if (status == PLIM_OK) status = try_joint(search, profile, keep_all);
-  status = or_best(search, status);
+  status = ok_after_cancel(search, status);
   return status == PLIM_OK && !search->best ? refuse(search) : status;
 }
 
@@ -297,8 +306,8 @@ static plim_status add_device(const page_search *search, const plim_profile *pro
   plim_queue_spaces_make(search->options, &spaces);
   PLIM_CHECK(plim_allocate(search->ctx, plan->n_commands, sizeof *command, &command));
   PLIM_CHECK(plim_allocate(search->ctx, plan->n_buffers, sizeof *buffer, &buffer));
-  PLIM_CHECK(plim_queue_bound(search->graph, profile, search->wanted, search->keep_all_ns, &draft.bound_ns));
-  shift_spaces(plan, search->wanted->n_devices, command, buffer);
+  PLIM_CHECK(plim_queue_bound(search->graph, profile, search->paging, search->keep_all_ns, &draft.bound_ns));
+  shift_spaces(plan, search->paging->n_devices, command, buffer);
   draft.command = command;
   draft.buffer = buffer;
   draft.proved = 0;
@@ -315,12 +324,12 @@ done:
   return status;
 }
 
-static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
-                             alone_plan *alone, plim_plan **plain, plim_plan **out);
+static plim_status plan_for_devices(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
+                                    alone_plan *alone, plim_plan **plain, plim_plan **out);
 
 /* Begin with the plan of one device fewer, where there is one. */
 static plim_status begin_with_fewer(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
-  plim_paging fewer = *search->wanted;
+  plim_paging fewer = *search->paging;
   plim_plan_options inner = *search->options;
   plim_plan *plan = NULL, *plain = NULL, *wide = NULL;
   if (fewer.n_devices < 2 || fewer.first_plan) return PLIM_OK;
@@ -328,7 +337,7 @@ static plim_status begin_with_fewer(page_search *search, const plim_profile *pro
   inner.paging = &fewer;
   const plim_paging_task task = {search->ctx, search->graph, profile, &inner, keep_all};
   int64_t outer_ns = begin_part(search, paging_tuning.plan.fewer_part);
-  plim_status status = make_from(&task, keep_all, search->known_ns, search->alone, &plain, &plan);
+  plim_status status = plan_for_devices(&task, keep_all, search->known_ns, search->alone, &plain, &plan);
   status = plim_effort_end(search->ctx, outer_ns, status);
   plim_plan_free(plain);
   if (plan && plan->n_page_spaces == 0) {
@@ -337,24 +346,24 @@ static plim_status begin_with_fewer(page_search *search, const plim_profile *pro
     status = add_device(search, profile, plan, &wide);
     plim_plan_free(plan);
   }
-  plim_paging_keep_better(search->wanted, &search->best, wide);
+  plim_paging_keep_better(search->paging, &search->best, wide);
   return plim_paging_is_failure(search->ctx, status) ? status : PLIM_OK;
 }
 
 /* ---- the whole ---- */
 
-static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
-                             alone_plan *alone, plim_plan **plain, plim_plan **out) {
+static plim_status plan_for_devices(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
+                                    alone_plan *alone, plim_plan **plain, plim_plan **out) {
   page_search search = {.ctx = task->ctx,
                         .alone = alone,
                         .graph = task->graph,
                         .options = task->options,
-                        .wanted = task->options->paging,
+                        .paging = task->options->paging,
                         .keep_all_ns = keep_all->keep_all_ns,
                         .known_ns = known_ns};
   plim_status status = begin_with_fewer(&search, task->profile, keep_all);
   if (status == PLIM_OK) status = try_all(&search, task->profile, keep_all);
-  status = or_best(&search, status);
+  status = ok_after_cancel(&search, status);
   if (status == PLIM_OK) {
     *plain = search.plain;
     *out = search.best;
@@ -370,7 +379,7 @@ plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, 
   plim_plan *keep_all = NULL;
   plim_status status = PLIM_OK;
   if (!task->keep_all) PLIM_TRY(plim_arena_once(task->ctx, task->graph, task->profile, task->options, &keep_all));
-  status = make_from(task, task->keep_all ? task->keep_all : keep_all, known_ns, &alone, plain, out);
+  status = plan_for_devices(task, task->keep_all ? task->keep_all : keep_all, known_ns, &alone, plain, out);
   plim_plan_free(alone.plan);
   plim_plan_free(keep_all);
   return status;

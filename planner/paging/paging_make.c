@@ -8,7 +8,7 @@
 
 /* ---- options ---- */
 
-static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
+static plim_status check_options(plim_context *ctx, const plim_plan_options *options) {
   const plim_paging *o = options->paging;
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_check_options(ctx, "plim_paging", o->struct_bytes, sizeof *o));
@@ -65,8 +65,8 @@ static plim_status make_homed(const plim_paging_task *task, int params, int64_t 
   double delay_share = plim_homes_alone(o) ? 0 : o->delay_share;
   double copies_ns =
       delay_share * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
-  int there = *plain_ns < INT64_MAX;
-  if (there && !homes_pay(task, *plain_ns, bytes, copies_ns)) return PLIM_OK;
+  int has_plan = *plain_ns < INT64_MAX;
+  if (has_plan && !homes_pay(task, *plain_ns, bytes, copies_ns)) return PLIM_OK;
   plim_plan_maker *make = plim_homes_alone(o) ? make_unpaged : plim_page_plan_make;
   plim_status status = plim_home_make(task, *plain_ns, params, make, &plan);
   if (plan && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
@@ -99,11 +99,11 @@ static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
 static plim_status make_without_homes(const plim_paging_task *task, plim_plan **plain, plim_plan **best) {
   plim_paging paging = *task->options->paging;
   plim_plan_options options = *task->options;
-  plim_paging_task rest = *task;
+  plim_paging_task inner = *task;
   if (plim_homes_alone(&paging)) paging.space = NULL;
   options.paging = &paging;
-  rest.options = &options;
-  return plim_page_plan_make(&rest, INT64_MAX, plain, best);
+  inner.options = &options;
+  return plim_page_plan_make(&inner, INT64_MAX, plain, best);
 }
 
 /* The sentence where the homes' planner says nothing. */
@@ -147,7 +147,7 @@ static plim_status refuse_late(plim_context *ctx, const plim_plan_options *optio
 plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan **out) {
   plim_plan *keep_all = NULL, *best = NULL;
-  PLIM_TRY(check_paging(options, ctx));
+  PLIM_TRY(check_options(ctx, options));
   PLIM_TRY(plim_arena_once(ctx, graph, profile, options, &keep_all));
   const plim_paging_task task = {ctx, graph, profile, options, keep_all};
   plim_status status = make_best(&task, &best);

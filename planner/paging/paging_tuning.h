@@ -26,7 +26,7 @@ static const struct plim_paging_tuning {
   struct {
     int32_t tightenings, window, narrow_window, narrow_percent, rounds_max, round_work, draws, many_runs, ordered_runs,
         part_of_time;
-    double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
+    double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, unread_weight;
   } queue;
   struct {
     int64_t events;
@@ -65,10 +65,10 @@ static const struct plim_paging_tuning {
             .draws = 12,              /* decodings with victims drawn at random */
             .many_runs = 1500,        /* runs above which a list is not drawn */
             .ordered_runs = 5000,     /* runs above which a list is not ordered by list scheduling */
-            .noise = 0.5,        /* of the logarithm of a victim's worth in the first draw; later ones have multiples */
-            .slack = 0.002,      /* share by which a move may be slower, at first */
-            .rest_weight = 0.01, /* of the time until the next read, against that of copies */
-            .part_of_time = 3,   /* one part in so many of the time left is for one search */
+            .noise = 0.5,   /* of the logarithm of a victim's worth in the first draw; later ones have multiples */
+            .slack = 0.002, /* share by which a move may be slower, at first */
+            .unread_weight = 0.01, /* of the time until the next read, against that of copies */
+            .part_of_time = 3,     /* one part in so many of the time left is for one search */
         },
     .joint =
         {

@@ -16,8 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
@@ -35,6 +35,7 @@ typedef struct decode_pass {
   double noise;
   plim_random *random;
   plim_command_list *list;
+  plim_block block;                /* of the arrays but keys */
   int32_t now;                     /* run */
   queue_place *place;              /* [spaces][n_storages] */
   int32_t *buffer;                 /* [spaces][n_storages] of the list; -1: it is not there */
@@ -47,7 +48,7 @@ typedef struct decode_pass {
   int64_t *most_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
   int32_t *over;                         /* by output of the op in hand: the storage that it overwrites, or -1 */
   int64_t *key;                          /* of commands */
-  int64_t room_keys;
+  int64_t key_capacity;
 } decode_pass;
 
 /* ---- what is where ---- */
@@ -130,7 +131,8 @@ static void close_place(decode_pass *pass, int32_t storage, int32_t space) {
 static void add_command(decode_pass *pass, const plim_command *command, int64_t time_ns, int64_t key) {
   plim_command_list *list = pass->list;
   if (list->status == PLIM_OK)
-    list->status = plim_array_reserve(list->ctx, &pass->key, &pass->room_keys, (int64_t)list->n + 1, sizeof *pass->key);
+    list->status =
+        plim_array_reserve(list->ctx, &pass->key, &pass->key_capacity, (int64_t)list->n + 1, sizeof *pass->key);
   if (list->status == PLIM_OK) pass->key[list->n] = key;
   (void)plim_command_list_add(list, command, time_ns);
 }
@@ -190,9 +192,9 @@ static double worth_of(const decode_pass *pass, int32_t storage, int32_t space) 
   if (reader == INT32_MAX) reader = next_read(pass, storage, -1, pass->now - 1);
   if (!is_elsewhere(pass, storage, space) && find_refuge(pass, storage, space, 0, &cost_ns) < 0) return -1;
   if (reader == INT32_MAX) reader = pass->runs->n;
-  double rest_ns = (double)(pass->runs->begin_ns[reader] - pass->runs->begin_ns[pass->now]) + 1;
-  double worth =
-      rest_ns * (double)bytes_of(pass, storage) / ((double)cost_ns + 1 + paging_tuning.queue.rest_weight * rest_ns);
+  double unread_ns = (double)(pass->runs->begin_ns[reader] - pass->runs->begin_ns[pass->now]) + 1;
+  double worth = unread_ns * (double)bytes_of(pass, storage) /
+                 ((double)cost_ns + 1 + paging_tuning.queue.unread_weight * unread_ns);
   return pass->noise > 0 ? worth * exp(pass->noise * (plim_random_unit(pass->random) - 0.5)) : worth;
 }
 
@@ -341,7 +343,7 @@ static void begin_outputs(decode_pass *pass, const plim_op *op, int32_t space, c
   }
 }
 
-static void use_storages(decode_pass *pass, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
+static void use_storages(decode_pass *pass, int32_t n, const int32_t *storage, int32_t space, int writes) {
   plim_command_list_add_uses(pass->list, n, storage, buffer_of(pass, 0, space), writes);
   for (int32_t i = 0; i < n; i++) place_of(pass, storage[i], space)->last_use = pass->now;
 }
@@ -456,6 +458,21 @@ static int32_t most_outputs(const plim_graph *g) {
   return most;
 }
 
+static void lay_out(decode_pass *pass) {
+  const int64_t storages = pass->graph->n_storages, places = storages * pass->spaces->n;
+  plim_block *b = &pass->block;
+  pass->over = plim_block_take(b, most_outputs(pass->graph), sizeof *pass->over);
+  pass->place = plim_block_take(b, places, sizeof *pass->place);
+  pass->buffer = plim_block_take(b, places, sizeof *pass->buffer);
+  pass->cursor = plim_block_take(b, storages, sizeof *pass->cursor);
+  pass->pinned = plim_block_take(b, storages, sizeof *pass->pinned);
+  pass->stuck = plim_block_take(b, storages, sizeof *pass->stuck);
+  for (int32_t k = 0; k < pass->spaces->n; k++) {
+    pass->open[k] = plim_block_take(b, storages, sizeof *pass->open[k]);
+    pass->most_bytes[k] = plim_block_take(b, (int64_t)pass->runs->n + 1, sizeof *pass->most_bytes[k]);
+  }
+}
+
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
                               double noise, plim_random *random, plim_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
@@ -466,20 +483,12 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
                       .noise = noise,
                       .random = random,
                       .list = list};
-  int32_t storages = runs->graph->n_storages, outputs = most_outputs(runs->graph);
-  int64_t places = (int64_t)storages * spaces->n, ends = (int64_t)runs->n + 1;
+  const int64_t storages = runs->graph->n_storages, places = storages * spaces->n;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(plim_allocate(ctx, outputs, sizeof *pass.over, &pass.over));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.place, &pass.place));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.buffer, &pass.buffer));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.cursor, &pass.cursor));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.pinned, &pass.pinned));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.stuck, &pass.stuck));
-  for (int32_t k = 0; k < spaces->n; k++) {
-    PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.open[k], &pass.open[k]));
-    PLIM_CHECK(plim_allocate(ctx, ends, sizeof *pass.most_bytes[k], &pass.most_bytes[k]));
-  }
+  lay_out(&pass);
+  PLIM_CHECK(plim_block_allocate(ctx, &pass.block));
+  lay_out(&pass);
   memset(pass.buffer, -1, (size_t)places * sizeof *pass.buffer);
   for (int64_t i = 0; i < places; i++) pass.place[i] = (queue_place){.last_use = -1};
   memcpy(pass.cursor, runs->first, (size_t)storages * sizeof *pass.cursor);
@@ -487,16 +496,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   PLIM_CHECK(list->status);
   if (*fits) PLIM_CHECK(plim_command_list_sort(list, pass.key));
 done:
-  plim_release(ctx, pass.over, outputs, sizeof *pass.over);
-  plim_release(ctx, pass.place, places, sizeof *pass.place);
-  plim_release(ctx, pass.buffer, places, sizeof *pass.buffer);
-  plim_release(ctx, pass.cursor, storages, sizeof *pass.cursor);
-  plim_release(ctx, pass.pinned, storages, sizeof *pass.pinned);
-  plim_release(ctx, pass.stuck, storages, sizeof *pass.stuck);
-  for (int32_t k = 0; k < spaces->n; k++) {
-    plim_release(ctx, pass.open[k], storages, sizeof *pass.open[k]);
-    plim_release(ctx, pass.most_bytes[k], ends, sizeof *pass.most_bytes[k]);
-  }
-  plim_release(ctx, pass.key, pass.room_keys, sizeof *pass.key);
+  plim_block_release(ctx, &pass.block);
+  plim_release(ctx, pass.key, pass.key_capacity, sizeof *pass.key);
   return status;
 }

@@ -1,16 +1,14 @@
-/* Devices for runs, and an order, for which bytes are not looked at: decoding sees to them.
+/* An order of runs, and a device for each, by list scheduling. Bytes are not looked at: decoding sees to them.
  *
- * Placing keeps the order: each run goes where it ends first, if copies never wait for each other.
- *
- * List scheduling: of all runs whose operands are written, the one that can begin first is next, on the device where it
- * can; of several the one with the longest chain of runs after it. Copies of operands take their turn on their link,
- * and begin when their source is written. A run follows what writes its operands, and, where it writes, all that
- * touched the storage before: versions and recomputes stay in order. So the chain of data gradients does not wait for
- * the updates of weights whose gradients another device computes. Hwang et al., Scheduling precedence graphs in systems
- * with interprocessor communication times, SIAM J. Comput. 1989. */
+ * Of all runs whose operands are written, the one that can begin first is next, on the device where it can; of several
+ * the one with the longest chain of runs after it. Copies of operands take their turn on their link, and begin when
+ * their source is written. A run follows what writes its operands, and, where it writes, all that touched the storage
+ * before: versions and recomputes stay in order. So the chain of data gradients does not wait for the updates of
+ * weights whose gradients another device computes. Hwang et al., Scheduling precedence graphs in systems with
+ * interprocessor communication times, SIAM J. Comput. 1989. */
 #include <stdlib.h>
 
-#include "planner/paging/queue_search.h"
+#include "planner/paging/paging_search_internal.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
@@ -23,7 +21,7 @@ typedef struct list_schedule {
   const plim_queue_spaces *spaces;
   const uint8_t *fixed;
   arrow *arrow; /* [n_arrows], by `from` after sorting */
-  int64_t n_arrows, room_arrows;
+  int64_t n_arrows, arrow_capacity;
   int64_t *first;     /* [n + 1] into arrow */
   int32_t *waiting;   /* [n] runs before it that are not placed */
   int64_t *chain_ns;  /* [n] of the longest chain from its begin on */
@@ -70,14 +68,14 @@ static void add_storage(list_schedule *schedule, int32_t storage) {
 static plim_status sort_arrows(list_schedule *schedule) {
   plim_context *ctx = schedule->runs->ctx;
   arrow *sorted = NULL;
-  PLIM_TRY(plim_allocate(ctx, schedule->room_arrows, sizeof *sorted, &sorted));
+  PLIM_TRY(plim_allocate(ctx, schedule->arrow_capacity, sizeof *sorted, &sorted));
   for (int64_t i = 0; i < schedule->n_arrows; i++) schedule->first[schedule->arrow[i].from + 1]++;
   for (int32_t j = 0; j < schedule->runs->n; j++) schedule->first[j + 1] += schedule->first[j];
   for (int64_t i = schedule->n_arrows - 1; i >= 0; i--)
     sorted[--schedule->first[schedule->arrow[i].from + 1]] = schedule->arrow[i];
   for (int32_t j = 0; j < schedule->runs->n; j++) schedule->first[j] = schedule->first[j + 1];
   schedule->first[schedule->runs->n] = schedule->n_arrows;
-  plim_release(ctx, schedule->arrow, schedule->room_arrows, sizeof *schedule->arrow);
+  plim_release(ctx, schedule->arrow, schedule->arrow_capacity, sizeof *schedule->arrow);
   schedule->arrow = sorted;
   return PLIM_OK;
 }
@@ -131,7 +129,7 @@ static void write_storages(const list_schedule *schedule, int32_t n, const int32
   }
 }
 
-static void place(list_schedule *schedule, int32_t at, int32_t space, int64_t begin) {
+static void place_ready(list_schedule *schedule, int32_t at, int32_t space, int64_t begin) {
   int32_t run = schedule->ready[at];
   const plim_op *op = op_of(schedule, run);
   int64_t end = begin + time_of(schedule, run);
@@ -154,7 +152,7 @@ static void place(list_schedule *schedule, int32_t at, int32_t space, int64_t be
 }
 
 /* The run of `ready` that can begin first, and where. */
-static int32_t choose(const list_schedule *schedule, int32_t *space, int64_t *begin) {
+static int32_t choose_ready(const list_schedule *schedule, int32_t *space, int64_t *begin) {
   int32_t best = -1;
   for (int32_t i = 0; i < schedule->n_ready; i++) {
     int32_t run = schedule->ready[i];
@@ -197,11 +195,11 @@ static plim_status place_all(list_schedule *schedule, int32_t *order, int32_t *s
   for (int32_t j = 0; j < schedule->runs->n && status == PLIM_OK; j++) {
     int32_t to = 0;
     int64_t begin = 0;
-    int32_t at = choose(schedule, &to, &begin), run = schedule->ready[at];
+    int32_t at = choose_ready(schedule, &to, &begin), run = schedule->ready[at];
     if (plim_effort_over(ctx, 20 * (int64_t)schedule->n_ready)) status = PLIM_ECANCEL;
     space[run] = to;
     row[j] = (placed){begin, j, run};
-    place(schedule, at, to, begin);
+    place_ready(schedule, at, to, begin);
   }
   if (status == PLIM_OK) {
     qsort(row, (size_t)schedule->runs->n, sizeof *row, by_begin);
@@ -215,9 +213,9 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
                              int32_t *order, int32_t *space) {
   plim_context *ctx = runs->ctx;
   int64_t n = runs->n, cells = (int64_t)runs->graph->n_storages * spaces->n;
-  list_schedule schedule = {.runs = runs, .spaces = spaces, .fixed = fixed, .room_arrows = 2 * runs->n_accesses};
+  list_schedule schedule = {.runs = runs, .spaces = spaces, .fixed = fixed, .arrow_capacity = 2 * runs->n_accesses};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, schedule.room_arrows, sizeof *schedule.arrow, &schedule.arrow));
+  PLIM_CHECK(plim_allocate(ctx, schedule.arrow_capacity, sizeof *schedule.arrow, &schedule.arrow));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *schedule.first, &schedule.first));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.waiting, &schedule.waiting));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.chain_ns, &schedule.chain_ns));
@@ -229,7 +227,7 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
   find_chains(&schedule);
   PLIM_CHECK(place_all(&schedule, order, space));
 done:
-  plim_release(ctx, schedule.arrow, schedule.room_arrows, sizeof *schedule.arrow);
+  plim_release(ctx, schedule.arrow, schedule.arrow_capacity, sizeof *schedule.arrow);
   plim_release(ctx, schedule.first, n + 1, sizeof *schedule.first);
   plim_release(ctx, schedule.waiting, n, sizeof *schedule.waiting);
   plim_release(ctx, schedule.chain_ns, n, sizeof *schedule.chain_ns);
@@ -237,80 +235,4 @@ done:
   plim_release(ctx, schedule.ready, n, sizeof *schedule.ready);
   plim_release(ctx, schedule.ready_ns, cells, sizeof *schedule.ready_ns);
   return status;
-}
-
-/* ---- placing in the given order ---- */
-
-typedef struct end_placement {
-  const plim_queue_runs *runs;
-  const plim_queue_spaces *spaces;
-  int64_t *ready_ns;                 /* [spaces][n_storages] INT64_MAX: not there */
-  int64_t free_ns[PLIM_PLAN_SPACES]; /* each device is free from */
-} end_placement;
-
-static int64_t *ready_cell(const end_placement *placement, int32_t storage, int32_t space) {
-  return &placement->ready_ns[(int64_t)space * placement->runs->graph->n_storages + storage];
-}
-
-/* When a storage is in a space at the earliest, there already or by a copy. */
-static int64_t ready_at(const end_placement *placement, int32_t storage, int32_t space) {
-  const plim_queue_spaces *spaces = placement->spaces;
-  int64_t least = *ready_cell(placement, storage, space);
-  for (int32_t s = 0; s < spaces->n; s++) {
-    int64_t there = *ready_cell(placement, storage, s);
-    if (s == space || spaces->bytes_per_ns[s][space] <= 0 || there == INT64_MAX) continue;
-    int64_t ns = there + plim_queue_copy_ns(spaces, s, space, placement->runs->graph->storage[storage].bytes);
-    if (ns < least) least = ns;
-  }
-  return least;
-}
-
-static int64_t begin_in(const end_placement *placement, const plim_op *op, int32_t space) {
-  int64_t begin_ns = placement->free_ns[space];
-  for (int32_t i = 0; i < op->n_reads; i++) {
-    int64_t ns = ready_at(placement, op->reads[i], space);
-    if (ns > begin_ns) begin_ns = ns;
-  }
-  return begin_ns;
-}
-
-static void set_ready(const end_placement *placement, int32_t n, const int32_t *storage, int32_t space, int64_t ns) {
-  for (int32_t i = 0; i < n; i++) {
-    for (int32_t s = 0; s < placement->spaces->n; s++) {
-      *ready_cell(placement, storage[i], s) = s == space ? ns : INT64_MAX;
-    }
-  }
-}
-
-/* Returns the space of the run; fixed 1: space 0. */
-static int32_t place_run(end_placement *placement, int32_t run, int fixed) {
-  const plim_command *command = &placement->runs->plan->command[run];
-  const plim_op *op = &placement->runs->graph->op[command->op];
-  int32_t to = 0;
-  int64_t begin_ns = begin_in(placement, op, 0);
-  for (int32_t s = 1; s < placement->spaces->n && !fixed; s++) {
-    if (!placement->spaces->computes[s]) continue;
-    int64_t ns = begin_in(placement, op, s);
-    if (ns >= begin_ns) continue;
-    begin_ns = ns;
-    to = s;
-  }
-  for (int32_t i = 0; i < op->n_reads; i++) {
-    *ready_cell(placement, op->reads[i], to) = ready_at(placement, op->reads[i], to);
-  }
-  placement->free_ns[to] = begin_ns + placement->runs->plan->variant[command->variant].variant.time_ns;
-  set_ready(placement, op->n_writes, op->writes, to, placement->free_ns[to]);
-  set_ready(placement, op->n_updates, op->updates, to, placement->free_ns[to]);
-  return to;
-}
-
-plim_status plim_queue_place(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const uint8_t *fixed,
-                             int32_t *space) {
-  end_placement placement = {.runs = runs, .spaces = spaces};
-  const int64_t storages = runs->graph->n_storages, cells = storages * spaces->n;
-  PLIM_TRY(plim_allocate(runs->ctx, cells, sizeof *placement.ready_ns, &placement.ready_ns));
-  for (int64_t i = 0; i < cells; i++) placement.ready_ns[i] = i < storages ? 0 : INT64_MAX;
-  for (int32_t r = 0; r < runs->n; r++) space[r] = place_run(&placement, r, fixed[r]);
-  plim_release(runs->ctx, placement.ready_ns, cells, sizeof *placement.ready_ns);
-  return PLIM_OK;
 }

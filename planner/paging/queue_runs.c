@@ -1,5 +1,5 @@
 /* Reads the runs of a plan of one arena: who reads and writes what in them. */
-#include "planner/paging/queue_search.h"
+#include "planner/paging/paging_search_internal.h"
 
 static void count_accesses(const plim_op *op, int32_t *count) {
   for (int32_t i = 0; i < op->n_reads; i++) count[op->reads[i]]++;
@@ -8,8 +8,7 @@ static void count_accesses(const plim_op *op, int32_t *count) {
 }
 
 /* An op has one access of a storage, whatever it does there. */
-static void add_access(plim_queue_runs *runs, int32_t *next, int32_t run, int32_t storage, int32_t reads,
-                       int32_t writes) {
+static void add_access(plim_queue_runs *runs, int32_t *next, int32_t run, int32_t storage, int reads, int writes) {
   if (next[storage] > runs->first[storage] && runs->access[next[storage] - 1].run == run) {
     runs->access[next[storage] - 1].reads |= reads;
     runs->access[next[storage] - 1].writes |= writes;

@@ -8,8 +8,8 @@
 
 #include "planner/paging/command_list.h"
 #include "planner/paging/paging_internal.h"
+#include "planner/paging/paging_search_internal.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 
 typedef struct device_search {
@@ -228,7 +228,7 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
 /* ---- rounds ---- */
 
 /* Another device for a run or a few neighbours. Spaces 0 to n_devices compute. */
-static void change(device_search *search) {
+static void change_devices(device_search *search) {
   const int32_t others = search->paging->n_devices;
   const int is_narrow = plim_random_percent(&search->random, paging_tuning.queue.narrow_percent);
   const int32_t window = is_narrow ? paging_tuning.queue.narrow_window : paging_tuning.queue.window;
@@ -250,7 +250,7 @@ static plim_status search_rounds(device_search *search, int64_t time_ns) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
     if (!may_be_better(search, search->bound_ns)) break;
-    change(search);
+    change_devices(search);
     plim_status status = decode(search, search->next, 1, 0, &list, &now_ns);
     plim_command_list_free(&list);
     PLIM_TRY(status);

@@ -10,7 +10,7 @@ static void set_link(plim_queue_spaces *spaces, int32_t from, int32_t to, int64_
   spaces->bytes_per_ns[from][to] = bytes_per_ns;
 }
 
-static int32_t add_space(plim_queue_spaces *spaces, const char *name, int64_t budget_bytes, int32_t computes,
+static int32_t add_space(plim_queue_spaces *spaces, const char *name, int64_t budget_bytes, int computes,
                          int32_t delay_permille) {
   const int32_t space = spaces->n++;
   plim_plan_space *page = &spaces->page[plim_page_index(space)];

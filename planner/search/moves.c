@@ -10,7 +10,7 @@
 
 enum { MAX_READS = 32 /* of inputs that are followed; others of an op stay */ };
 
-/* A random run of an op that ran before; -1: there is none. */
+/* A random run of an op that ran before; -1: there is none. It may always be removed: the first run stays. */
 static int32_t random_repeat(plim_mover *mover) {
   plim_track *track = mover->track;
   if (track->n_repeats == 0) return -1;
@@ -57,19 +57,19 @@ static int32_t draw_neighbours(plim_mover *mover) {
 
 static int delete_repeat(plim_mover *mover) {
   int32_t r = random_repeat(mover);
-  if (r < 0 || !plim_track_may_remove(mover->track, r)) return 0;
+  if (r < 0) return 0;
   remove_with_feeders(mover->track, r);
   return 1;
 }
 
-/* Remove up to `neighbours` repeats in a row. */
+/* Remove a repeat, and some of the repeats just after it. Returns 1 where there is a repeat: the journal has room for
+ * the first change of a move, so that at least this one is removed. */
 static int delete_neighbours(plim_mover *mover) {
   plim_track *track = mover->track;
   int32_t r = random_repeat(mover), n = 1;
   if (r < 0) return 0;
   if (plim_random_percent(&mover->random, search_tuning.moves.delete_neighbours_percent)) n = draw_neighbours(mover);
-  while (n-- > 0 && r >= 0 && track->run[r].op_prev >= 0 && plim_track_may_remove(track, r) &&
-         !plim_track_journal_full(track)) {
+  while (n-- > 0 && r >= 0 && track->run[r].op_prev >= 0 && !plim_track_journal_full(track)) {
     int32_t next = track->run[r].next;
     plim_track_remove(track, r);
     r = next;

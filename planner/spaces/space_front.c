@@ -15,7 +15,7 @@ typedef struct space_front {
   int32_t space;                 /* whose budgets are gone over */
   int64_t *budget;               /* [n_spaces] of the plan in hand */
   const plim_space_plan **known; /* [n_known] those of the caller, then those made here */
-  int32_t n_known, room;
+  int32_t n_known, known_capacity;
   plim_budget_sweep sweep;
   plim_space_plan **plan; /* [sweep.n] NULL: none */
 } space_front;
@@ -81,7 +81,7 @@ static plim_status take_plan(const space_front *front, int32_t i, const plim_spa
 }
 
 /* From the last budget to the first, what fits of larger ones; then back, what that found for smaller ones. */
-static plim_status share(const space_front *front) {
+static plim_status share_plans(const space_front *front) {
   plim_space_plan *const *plan = front->plan;
   for (int32_t i = front->sweep.n - 1; i >= 0; i--) {
     const plim_space_plan *better = better_of_larger(front, i);
@@ -103,7 +103,7 @@ static plim_status check_and_plan(space_front *front) {
   const int64_t limit_ns = given_ns > 0 && given_ns < min_ns ? min_ns : given_ns;
   int64_t outer_ns = plim_effort_begin(front->ctx, plim_effort_deadline_of(front->sweep.started_ns, limit_ns));
   PLIM_TRY(plim_effort_end(front->ctx, outer_ns, plim_budget_sweep_run(&front->sweep)));
-  return share(front);
+  return share_plans(front);
 }
 
 plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
@@ -114,14 +114,14 @@ plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, co
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   front.options = *options;
-  front.room = options->n_known + n;
+  front.known_capacity = options->n_known + n;
   front.sweep = (plim_budget_sweep){.n = n,
                                     .budget = budget,
                                     .time_limit_ns = options->time_limit_ns,
                                     .started_ns = plim_now_ns(),
                                     .plan = plan_one,
                                     .user = &front};
-  PLIM_CHECK(plim_allocate(ctx, front.room, sizeof(const plim_space_plan *), &front.known));
+  PLIM_CHECK(plim_allocate(ctx, front.known_capacity, sizeof(const plim_space_plan *), &front.known));
   PLIM_CHECK(plim_allocate(ctx, platform->n_spaces, sizeof *front.budget, &front.budget));
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     front.budget[s] = options->budget ? options->budget[s] : platform->space[s].budget_bytes;
@@ -134,7 +134,7 @@ done:
     plim_space_plan_free(plan[i]);
     plan[i] = NULL;
   }
-  plim_release(ctx, front.known, front.room, sizeof(const plim_space_plan *));
+  plim_release(ctx, front.known, front.known_capacity, sizeof(const plim_space_plan *));
   plim_release(ctx, front.budget, platform->n_spaces, sizeof *front.budget);
   return status;
 }

@@ -7,7 +7,6 @@
 #include "planner/spaces/space_make_internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
@@ -94,8 +93,8 @@ static plim_status open_folder(const plim_graph *graph, const plim_platform *pla
   char prefix[PREFIX_BYTES];
   PLIM_TRY(find_names(graph, platform, o, prefix, kept->path));
   if (kept->path[0]) PLIM_TRY(read_all(kept, graph, prefix));
-  kept->room_known = o->n_known + kept->n;
-  PLIM_TRY(plim_allocate(kept->ctx, kept->room_known, sizeof(const plim_space_plan *), &kept->known));
+  kept->known_capacity = o->n_known + kept->n;
+  PLIM_TRY(plim_allocate(kept->ctx, kept->known_capacity, sizeof(const plim_space_plan *), &kept->known));
   for (int32_t i = 0; i < o->n_known; i++) kept->known[kept->n_known++] = o->known[i];
   for (int32_t i = 0; i < kept->n; i++) kept->known[kept->n_known++] = kept->plan[i];
   return PLIM_OK;
@@ -123,6 +122,6 @@ plim_status plim_space_kept_save(const plim_space_kept *kept, const plim_space_p
 
 void plim_space_kept_close(plim_space_kept *kept) {
   for (int32_t i = 0; i < kept->n; i++) plim_space_plan_free(kept->plan[i]);
-  plim_release(kept->ctx, kept->known, kept->room_known, sizeof(const plim_space_plan *));
+  plim_release(kept->ctx, kept->known, kept->known_capacity, sizeof(const plim_space_plan *));
   *kept = (plim_space_kept){.ctx = NULL};
 }

@@ -1,5 +1,17 @@
-/* The planners over spaces: keep-all, known plans, the search, and for the planners that have one a program of their
- * class. The best plan of them is checked. */
+/* The planners over spaces. Who calls whom:
+ *
+ *   plim_space_plan_make: with a folder, reads plans of earlier calls, and keeps this one (space_kept.c)
+ *   -> answer_request         makes the request (space_request.c), and frees all that was made for it
+ *      -> find_plan
+ *         -> try_keep_all     every op once on the only device: where that fits nothing is better
+ *         -> bound_all        what no plan is below (bound/)
+ *         -> try_known        the known plan that is best here: a start (search/space_known.c)
+ *         -> search_portfolio
+ *            -> try_first     runs of a plan of one arena: a start (space_first.c)
+ *            -> plim_space_portfolio_search, the searches (space_portfolio.c)
+ *         -> run_program      for a planner that has one: the program of its class (space_program.c)
+ *         -> lower_found      the best of program, searches and known plans is the plan, which the checker proves
+ *         -> refuse           there is none: what larger budgets do (search/space_smallest.c, space_refusal.c) */
 #include "planner/spaces/space_make.h"
 
 #include <math.h>
@@ -102,9 +114,10 @@ static plim_status bound_all(plan_work *work) {
  * all but the part that a refusal needs. However short the limit is, they get the time for a small graph. */
 static plim_status search_portfolio(plan_work *work) {
   const plim_space_request *request = &work->request;
-  int64_t limit = request->options->time_limit_ns, rest = limit - limit / spaces_tuning.program.refusal_parts;
-  int64_t share = request->planner->searches ? rest : plim_effort_share(limit, spaces_tuning.program.search_parts);
-  const int64_t deadline_ns = plim_effort_deadline_of(request->started_ns, share);
+  const int64_t limit_ns = request->options->time_limit_ns;
+  const int64_t share_ns = request->planner->searches ? limit_ns - limit_ns / spaces_tuning.program.refusal_parts
+                                                      : plim_effort_share(limit_ns, spaces_tuning.program.search_parts);
+  const int64_t deadline_ns = plim_effort_deadline_of(request->started_ns, share_ns);
   const int64_t min_ns = plim_now_ns() + spaces_tuning.program.search_ns_min;
   int64_t outer = plim_effort_begin(request->ctx, plim_integers_larger(deadline_ns, min_ns));
   plim_status status = try_first(work);
@@ -115,7 +128,7 @@ static plim_status search_portfolio(plan_work *work) {
   return plim_effort_end(request->ctx, outer, status);
 }
 
-/* ---- the plan ---- */
+/* ---- the program, and the best plan ---- */
 
 static plim_status run_program(plan_work *work) {
   const double best = work->portfolio.best.fits ? work->portfolio.best.value : INFINITY;
@@ -131,7 +144,7 @@ static plim_status run_program(plan_work *work) {
 }
 
 /* The plan of a sequence that was found without the program becomes the plan, if it is better. */
-static plim_status keep_plan(plan_work *work, plim_space_events *events, double value) {
+static plim_status keep_if_better(plan_work *work, plim_space_events *events, double value) {
   const int programmed = work->program.request != NULL;
   const double bound = programmed ? plim_space_program_bound(&work->program) : work->least;
   const int proved = programmed && plim_space_program_proves(&work->program, value);
@@ -147,12 +160,12 @@ static plim_status keep_plan(plan_work *work, plim_space_events *events, double 
 }
 
 /* Copies that are joined may put one sequence before another, so all that were found are lowered. */
-static plim_status take_found(plan_work *work) {
+static plim_status lower_found(plan_work *work) {
   for (int32_t i = 0; i < PLIM_SPACE_SEARCHES; i++) {
     const plim_space_found *found = &work->portfolio.found[i];
-    if (found->fits) PLIM_TRY(keep_plan(work, &work->portfolio.events[i], found->value));
+    if (found->fits) PLIM_TRY(keep_if_better(work, &work->portfolio.events[i], found->value));
   }
-  return work->known_value < INFINITY ? keep_plan(work, &work->known, work->known_value) : PLIM_OK;
+  return work->known_value < INFINITY ? keep_if_better(work, &work->known, work->known_value) : PLIM_OK;
 }
 
 /* ---- refusals ---- */
@@ -194,12 +207,13 @@ static plim_status find_plan(plan_work *work) {
   PLIM_TRY(try_known(work));
   PLIM_TRY(search_portfolio(work));
   if (!work->request.planner->searches) PLIM_TRY(run_program(work));
-  PLIM_TRY(take_found(work));
+  PLIM_TRY(lower_found(work));
   return work->plan ? plim_space_plan_check(work->request.ctx, graph, work->plan) : refuse(work);
 }
 
-static plim_status make_plan(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
-                             const plim_space_options *options, plim_space_outcome *outcome, plim_space_plan **out) {
+static plim_status answer_request(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                                  const plim_space_options *options, plim_space_outcome *outcome,
+                                  plim_space_plan **out) {
   plan_work work = {.known = {.ctx = ctx},
                     .first = {.ctx = ctx},
                     .known_value = INFINITY,
@@ -228,12 +242,12 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
   plim_space_kept kept;
   plim_space_plan *plan = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
-  if (!options->front_folder) return make_plan(ctx, graph, platform, options, outcome, out);
+  if (!options->front_folder) return answer_request(ctx, graph, platform, options, outcome, out);
   PLIM_TRY(plim_space_kept_open(graph, platform, options, &kept));
   with_kept = *options;
   with_kept.known = kept.known;
   with_kept.n_known = kept.n_known;
-  plim_status status = make_plan(ctx, graph, platform, &with_kept, outcome, &plan);
+  plim_status status = answer_request(ctx, graph, platform, &with_kept, outcome, &plan);
   if (status == PLIM_OK) status = plim_space_kept_save(&kept, plan);
   plim_space_kept_close(&kept);
   if (status != PLIM_OK) {

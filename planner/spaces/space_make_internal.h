@@ -1,4 +1,11 @@
-/* One call for a plan over spaces: what was asked for, known plans, how it is answered or refused. */
+/* What the files of planner/spaces share. One call, plim_space_plan_make (space_make.c), uses them in this order:
+ *
+ *   kept plans     plans of earlier calls are read from the user's folder, and this call's is written there
+ *   request        what is asked for, checked and in numbers
+ *   first plans    of large graphs, by a planner of one arena
+ *   portfolio      the searches, from known and first plans on (search/)
+ *   program        for planners that have one: their integer program, which begins with what was found (program/)
+ *   refusals       where nothing fits: what programs say of larger budgets; what the search says is in search/ */
 #ifndef PLIM_PLANNER_SPACES_SPACE_MAKE_INTERNAL_H
 #define PLIM_PLANNER_SPACES_SPACE_MAKE_INTERNAL_H
 
@@ -7,6 +14,32 @@
 #include "planner/spaces/space_make.h"
 #include "runtime/base/cache.h"
 #include "runtime/base/text.h"
+
+/* ==== kept plans (space_kept.c) ==== */
+
+/* Plans over spaces that are kept between calls. */
+
+enum { PLIM_SPACE_KEPT = 32 /* plans that a call reads, at most: those used last */ };
+
+typedef struct plim_space_kept {
+  plim_context *ctx;
+  char path[PLIM_FILE_PATH_BYTES]; /* of the plan of this call; "": nothing is kept */
+  int32_t n, n_known, known_capacity;
+  plim_space_plan *plan[PLIM_SPACE_KEPT]; /* [n] read, and proved by the checker */
+  const plim_space_plan **known;          /* [n_known] those of the options, then those read */
+} plim_space_kept;
+
+/* Read the plans of the graph for devices, spaces and links of the same names. Their rates may be others, and so may
+ * budgets, deadline and objective. A file that cannot be read, or is wrong in any way, is left out. Read of `options`:
+ * folder, known, and what the plan depends on. PLIM_ENOMEM. */
+PLIM_MUST_USE plim_status plim_space_kept_open(const plim_graph *graph, const plim_platform *platform,
+                                               const plim_space_options *options, plim_space_kept *out);
+
+/* Keep the plan in place of the last one for the same rates, budgets, deadline and switches. A folder that cannot be
+ * written is no failure. PLIM_ENOMEM. */
+PLIM_MUST_USE plim_status plim_space_kept_save(const plim_space_kept *kept, const plim_space_plan *plan);
+
+void plim_space_kept_close(plim_space_kept *kept); /* {0} is legal */
 
 /* ==== request (space_request.c) ==== */
 
@@ -70,48 +103,6 @@ int plim_space_proves(const plim_space_request *request);
 PLIM_MUST_USE plim_status plim_space_plan_of(const plim_space_request *request, plim_space_events *events, double bound,
                                              int proved, plim_space_plan **out);
 
-/* ==== kept plans (space_kept.c) ==== */
-
-/* Plans over spaces that are kept between calls. */
-
-enum { PLIM_SPACE_KEPT = 32 /* plans that a call reads, at most: those used last */ };
-
-typedef struct plim_space_kept {
-  plim_context *ctx;
-  char path[PLIM_FILE_PATH_BYTES]; /* of the plan of this call; "": nothing is kept */
-  int32_t n, n_known, room_known;
-  plim_space_plan *plan[PLIM_SPACE_KEPT]; /* [n] read, and proved by the checker */
-  const plim_space_plan **known;          /* [n_known] those of the options, then those read */
-} plim_space_kept;
-
-/* Read the plans of the graph for devices, spaces and links of the same names. Their rates may be others, and so may
- * budgets, deadline and objective. A file that cannot be read, or is wrong in any way, is left out. Read of `options`:
- * folder, known, and what the plan depends on. PLIM_ENOMEM. */
-PLIM_MUST_USE plim_status plim_space_kept_open(const plim_graph *graph, const plim_platform *platform,
-                                               const plim_space_options *options, plim_space_kept *out);
-
-/* Keep the plan in place of the last one for the same rates, budgets, deadline and switches. A folder that cannot be
- * written is no failure. PLIM_ENOMEM. */
-PLIM_MUST_USE plim_status plim_space_kept_save(const plim_space_kept *kept, const plim_space_plan *plan);
-
-void plim_space_kept_close(plim_space_kept *kept); /* {0} is legal */
-
-/* ==== known plans (space_known.c) ==== */
-
-/* Plans that are known: what of them holds under other budgets, times and deadlines. */
-
-/* The commands of the best of n plans, lowered anew for the problem's times. Read of `options`: all but bound,
- * keep_all, starts and rounds. A plan of another graph, one whose commands are not allowed, and one above a budget or
- * the deadline are left out.
- *   joins  in       0: commands that copy several storages are not allowed
- *   known  [n]  in  a NULL is left out
- *   value  [1]  out of its plan; INFINITY: there is none, and `out` is as it was
- * O(commands of all). */
-PLIM_MUST_USE plim_status plim_space_known_best(const plim_space_problem *problem,
-                                                const plim_space_search_options *options, int joins, int32_t n,
-                                                const plim_space_plan *const *known, double *value,
-                                                plim_space_events *out);
-
 /* ==== first plans (space_first.c) ==== */
 
 /* First plans of large graphs from a planner of one arena. */
@@ -151,40 +142,6 @@ PLIM_MUST_USE plim_status plim_space_portfolio_search(const plim_space_problem *
 
 void plim_space_portfolio_free(plim_space_portfolio *portfolio);
 
-/* ==== smallest budgets (space_smallest.c) ==== */
-
-/* What a refusal of the search says: the smallest budgets, and the earliest deadline, for which it finds a plan. */
-
-/* PLIM_ENOFIT with that sentence, or the failure of finding it. *cut_short 1: time was over before larger budgets were
- * tried. */
-PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *problem,
-                                                   const plim_space_search_options *options, int32_t *cut_short);
-
-/* The least factor on the budget of space `scaled` (-1: on all that are given) with which the search finds a plan.
- * INFINITY: none; NAN: it was not found in time. `rounds` and `bound` of the options are not read. */
-PLIM_MUST_USE plim_status plim_space_search_factor(const plim_space_problem *problem,
-                                                   const plim_space_search_options *options, int32_t scaled,
-                                                   double *out);
-
-/* The budgets as they were given, "ram=1000,sd=2000", or "unlimited memory". */
-void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget);
-
-/* What stands after a time in a sentence: " ns", or "" where times are in the unit of the graph's file. */
-const char *plim_space_time_unit(const plim_space_problem *problem);
-
-/* A factor on budgets in six digits, or whole, rounded up (or down), so that what is said of it still holds. */
-enum { PLIM_SPACE_FACTOR_BYTES = 32 };
-const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]);
-
-/* ==== refusals (space_refusal.c) ==== */
-
-/* What integer programs say of budgets that have no plan. */
-
-/* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
- * with the others as they are; or the failure of that.
- * The program of the request has no point. The call's time limit holds for all programs solved here together. */
-PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_request *request, plim_solver *solver);
-
 /* ==== programs (space_program.c) ==== */
 
 /* Planners by integer programming: a program of their class is built, solved with a gap of zero, read as a sequence and
@@ -219,5 +176,14 @@ PLIM_MUST_USE plim_status plim_space_program_solve(plim_space_program *program, 
 double plim_space_program_bound(const plim_space_program *program);
 /* Does the first program prove that no plan of its class is below that objective? */
 int plim_space_program_proves(const plim_space_program *program, double value);
+
+/* ==== refusals (space_refusal.c) ==== */
+
+/* What integer programs say of budgets that have no plan. */
+
+/* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
+ * with the others as they are; or the failure of that.
+ * The program of the request has no point. The call's time limit holds for all programs solved here together. */
+PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_request *request, plim_solver *solver);
 
 #endif

@@ -21,7 +21,7 @@ enum { /* numbers of weights to draw from */
        PLIM_SPACE_DRAWN_PRICES = 7,
        PLIM_SPACE_DRAWN_BYTES = 2,
        PLIM_SPACE_DRAWN_TIMES = 3,
-       PLIM_SPACE_DRAWN_BESIDE = 4,
+       PLIM_SPACE_DRAWN_HIDDEN = 4,
        PLIM_SPACE_START_COPIES = 3,
        PLIM_SPACE_START_TIMES = 3
 };
@@ -38,7 +38,7 @@ static const struct plim_spaces_tuning {
   } move;
   struct {
     double copies[PLIM_SPACE_DRAWN_COPIES], prices[PLIM_SPACE_DRAWN_PRICES], by_bytes[PLIM_SPACE_DRAWN_BYTES],
-        by_time[PLIM_SPACE_DRAWN_TIMES], beside[PLIM_SPACE_DRAWN_BESIDE], noise;
+        by_time[PLIM_SPACE_DRAWN_TIMES], hidden_shares[PLIM_SPACE_DRAWN_HIDDEN], noise;
     int32_t noise_percent, first_percent, stay_percent;
   } draw;
   struct {
@@ -107,7 +107,7 @@ static const struct plim_spaces_tuning {
         .prices = {1, 1, 1, 0.5, 2, 0.1, 10}, /* factor of a copy's joules: some rounds would rather recompute */
         .by_bytes = {0.5, 1},                 /* exponent of the bytes relieved. More: large buffers go first */
         .by_time = {0, 0.5, 1},               /* exponent of the events relieved. More: long gaps go first */
-        .beside = {0, 0, 0.5, 1},             /* share of a copy's time that must pass beside runs */
+        .hidden_shares = {0, 0, 0.5, 1},      /* share of a copy's time that runs must hide */
         .noise = 1.5,                         /* of the logarithm of a score, at most */
         .noise_percent = 50,                  /* percent of rounds with noise */
         .first_percent = 30, /* percent that cover the first event short of bytes, the others the one most short */

@@ -10,12 +10,4 @@
 PLIM_MUST_USE plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options,
                                            double *out);
 
-/* The part of it that counts copies between devices: *out rises where that bound is higher. The same errors; O(edges x
- * devices^2). */
-PLIM_MUST_USE plim_status plim_space_bound_placement(const plim_space_problem *problem,
-                                                     const plim_space_search_options *options, double *out);
-
-/* The least share of a copy's time that is the node's own: several storages may share the latency. */
-double plim_space_least_copy_ns(const plim_space_problem *problem, int32_t node, int32_t link);
-
 #endif

@@ -1,5 +1,5 @@
-/* Reads budgets of spaces, and tells whether a node has room within them. A text is read one part after another, each
- * a name, '=' and a size. */
+/* Reads and writes budgets of spaces, and tells whether a node has room within them. A text is read one part after
+ * another, each a name, '=' and a size. */
 #include "planner/spaces/problem/space_problem.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static plim_status refuse_space(const plim_platform *p, const char *name) {
   return plim_fail(p->ctx, PLIM_EUSAGE, "platform %s has no space '%s'; it has %s", p->name, name, names);
 }
 
-static plim_status take_part(const plim_platform *p, const char *part, int64_t whole, int alone, uint8_t *named,
+static plim_status read_part(const plim_platform *p, const char *part, int64_t whole, int alone, uint8_t *named,
                              int64_t *budget) {
   const char *equals = strchr(part, '=');
   char name[PART_BYTES];
@@ -51,10 +51,18 @@ plim_status plim_space_budget_parse(const plim_platform *p, const char *text, in
     if (n >= sizeof part) return plim_fail(p->ctx, PLIM_EUSAGE, "'%.80s' is too long for SPACE=SIZE", at);
     memcpy(part, at, n);
     part[n] = '\0';
-    PLIM_TRY(take_part(p, part, whole, alone, named, budget));
+    PLIM_TRY(read_part(p, part, whole, alone, named, budget));
     at = comma ? comma + 1 : NULL;
   }
   return PLIM_OK;
+}
+
+void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget) {
+  for (int32_t s = 0, named = 0; s < platform->n_spaces; s++) {
+    if (budget[s] == INT64_MAX) continue;
+    plim_text_format(text, "%s%s=%lld", named++ ? "," : "", platform->space[s].name, (long long)budget[s]);
+  }
+  if (text->length == 0) plim_text_add(text, "unlimited memory");
 }
 
 int plim_space_has_room(const plim_space_problem *p, const int64_t *budget, int32_t node, int32_t d) {

@@ -39,9 +39,9 @@ typedef struct lower_pass {
   int32_t *filled;     /* [n_events] index of the buffer that the event fills, -1 */
   int32_t *first_read; /* [n_events + 1] into read */
   int32_t *read;       /* buffers that the events read */
-  int64_t n_read, room_read;
+  int64_t n_read, read_capacity;
   open_buffer *buffer;
-  int64_t n_buffers, room_buffers;
+  int64_t n_buffers, buffer_capacity;
   int32_t *ran;         /* [n] event of the first run + 1 */
   int32_t *command_of;  /* [n_events + 1] commands before the event */
   plim_space_plan plan; /* being made */
@@ -67,7 +67,7 @@ static int32_t *open_of(const lower_pass *pass, int32_t space, int32_t node) {
 
 static plim_status fill(lower_pass *pass, int32_t e, int32_t node, int32_t space) {
   PLIM_TRY(
-      plim_array_reserve(pass->ctx, &pass->buffer, &pass->room_buffers, pass->n_buffers + 1, sizeof *pass->buffer));
+      plim_array_reserve(pass->ctx, &pass->buffer, &pass->buffer_capacity, pass->n_buffers + 1, sizeof *pass->buffer));
   pass->buffer[pass->n_buffers] =
       (open_buffer){.node = node, .space = space, .filler = e, .last = e, .drop = INT32_MAX};
   pass->filled[e] = (int32_t)pass->n_buffers;
@@ -78,7 +78,7 @@ static plim_status fill(lower_pass *pass, int32_t e, int32_t node, int32_t space
 /* The workspace of the run whose output was added last. */
 static plim_status add_workspace(lower_pass *pass) {
   PLIM_TRY(
-      plim_array_reserve(pass->ctx, &pass->buffer, &pass->room_buffers, pass->n_buffers + 1, sizeof *pass->buffer));
+      plim_array_reserve(pass->ctx, &pass->buffer, &pass->buffer_capacity, pass->n_buffers + 1, sizeof *pass->buffer));
   pass->buffer[pass->n_buffers] = pass->buffer[pass->n_buffers - 1];
   pass->buffer[pass->n_buffers++].workspace = 1;
   return PLIM_OK;
@@ -96,7 +96,7 @@ static plim_status note_read(lower_pass *pass, int32_t e, int32_t node, int32_t 
     return plim_fail(pass->ctx, PLIM_EPLAN, "event %d reads the output of op %d, which is not in space %d", e, node,
                      space);
   }
-  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->read, &pass->room_read, pass->n_read + 1, sizeof *pass->read));
+  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->read, &pass->read_capacity, pass->n_read + 1, sizeof *pass->read));
   pass->read[pass->n_read++] = open - 1;
   return PLIM_OK;
 }
@@ -420,8 +420,8 @@ static plim_status allocate_block(lower_pass *pass, plim_block *block, void (*la
 static void free_all(lower_pass *pass) {
   plim_block_release(pass->ctx, &pass->of_walk);
   plim_block_release(pass->ctx, &pass->of_commands);
-  plim_release(pass->ctx, pass->read, pass->room_read, sizeof *pass->read);
-  plim_release(pass->ctx, pass->buffer, pass->room_buffers, sizeof *pass->buffer);
+  plim_release(pass->ctx, pass->read, pass->read_capacity, sizeof *pass->read);
+  plim_release(pass->ctx, pass->buffer, pass->buffer_capacity, sizeof *pass->buffer);
 }
 
 plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,

@@ -335,3 +335,7 @@ int64_t plim_space_least_bytes(const plim_graph *graph) {
   }
   return least;
 }
+
+const char *plim_space_time_unit(const plim_space_problem *p) {
+  return plim_platform_has_own_times(p->platform, p->graph->costs) ? "" : " ns";
+}

@@ -2,6 +2,7 @@
 #ifndef PLIM_PLANNER_SPACES_PROBLEM_SPACE_PROBLEM_H
 #define PLIM_PLANNER_SPACES_PROBLEM_SPACE_PROBLEM_H
 
+#include "runtime/base/text.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/space/platform.h"
 
@@ -57,6 +58,9 @@ int64_t plim_space_least_bytes(const plim_graph *graph);
 
 void plim_space_problem_free(plim_space_problem *problem); /* NULL is legal */
 
+/* What stands after a time in a sentence: " ns", or "" where times are in the unit of the graph's file. */
+const char *plim_space_time_unit(const plim_space_problem *problem);
+
 /* May the copy of a node's output along a link travel with others? It may where latency and bandwidth of the link give
  * its time, and not where the graph does. */
 int plim_space_can_join(const plim_space_problem *problem, int32_t node, int32_t link);
@@ -89,6 +93,9 @@ static inline double plim_space_copy_joule(const plim_space_problem *p, int32_t 
  * PLIM_EUSAGE, with the spaces that there are, for one that is not there, and for one that is named twice. */
 PLIM_MUST_USE plim_status plim_space_budget_parse(const plim_platform *platform, const char *text, int64_t whole,
                                                   int64_t *budget);
+
+/* The budgets as they were given, "ram=1000,sd=2000", or "unlimited memory". */
+void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget);
 
 /* 1 when the device runs the node, and its inputs, output and workspace fit together where the device computes. */
 int plim_space_has_room(const plim_space_problem *problem, const int64_t *budget, int32_t node, int32_t device);

@@ -26,14 +26,14 @@ typedef struct plim_space_event {
 typedef struct plim_space_events {
   plim_context *ctx;
   plim_space_event *event;
-  int64_t n, room;
+  int64_t n, capacity;
   plim_status status; /* first failure; later additions do nothing */
 } plim_space_events;
 
 void plim_space_events_add(plim_space_events *events, plim_space_event_kind kind, int32_t node, int32_t at);
 void plim_space_events_free(plim_space_events *events);
 
-/* ==== sequences (space_sequence.c) ==== */
+/* ==== sequences (space_sequence.c, space_sequence_extend.c) ==== */
 
 /* A sequence of runs and copies as a search changes it. Nothing says when a buffer ends: it does after its last reader,
  * so that every change is an insertion or a removal. */
@@ -46,7 +46,7 @@ enum {
 typedef struct plim_space_sequence {
   const plim_space_problem *problem;
   plim_space_event *event; /* [n] RUN and COPY, between two changes VOID too */
-  int32_t n, room;
+  int32_t n, capacity;
   /* What plim_space_sequence_analyse finds. An event fills one buffer: its node's output in the space of the event. */
   int32_t valid;       /* 0: an event reads what is not there; the rest is not set */
   int32_t *last;       /* [n] last event that touches the buffer of the event */
@@ -54,11 +54,11 @@ typedef struct plim_space_sequence {
   int32_t *latest;     /* [n_spaces][nodes] the last such event; -1: none */
   int32_t *first_read; /* [n + 1] into read */
   int32_t *read;       /* events whose buffers are read */
-  int64_t room_read;
-  int32_t *map;                  /* [room] scratch */
+  int64_t read_capacity;
+  int32_t *map;                  /* [capacity] scratch */
   int32_t *runs;                 /* [nodes] scratch */
-  int64_t *live;                 /* [n_spaces][room] bytes of all buffers at an event */
-  int64_t *top;                  /* [n_spaces][room / PLIM_SPACE_SPAN + 1] the most of each span */
+  int64_t *live;                 /* [n_spaces][capacity] bytes of all buffers at an event */
+  int64_t *top;                  /* [n_spaces][capacity / PLIM_SPACE_SPAN + 1] the most of each span */
   int32_t idle[PLIM_SPACE_IDLE]; /* [n_idle] events that insertions left without a reader */
   int32_t n_idle;
 } plim_space_sequence;
@@ -114,8 +114,16 @@ void plim_space_sequence_add_bytes(plim_space_sequence *sequence, int32_t space,
                                    int64_t bytes);
 
 static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t space) {
-  return s->live + (int64_t)space * s->room;
+  return s->live + (int64_t)space * s->capacity;
 }
+
+/* The last event that fills node and space; -1: none. */
+static inline int32_t *plim_space_latest(const plim_space_sequence *s, int32_t space, int32_t node) {
+  return &s->latest[(int64_t)space * s->problem->n + node];
+}
+
+/* Find the tops of all spans anew, after a change of the live bytes. O(events x spaces). */
+void plim_space_sequence_set_tops(plim_space_sequence *sequence);
 
 /* Is there room in every space? budget [n_spaces] */
 int plim_space_sequence_is_within(const plim_space_sequence *sequence, const int64_t *budget);

@@ -15,7 +15,6 @@
 #include "planner/spaces/program/space_model_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "planner/spaces/spaces_tuning.h"
 
@@ -182,7 +181,7 @@ static void add_memory_columns(plim_space_model *model, int32_t t) {
 
 /* ---- rows ---- */
 
-static double share(const plim_space_model *model, int32_t d, int64_t bytes) {
+static double share_of_budget(const plim_space_model *model, int32_t d, int64_t bytes) {
   double unit = (double)model->problem->bytes_unit, budget = floor((double)budget_of(model, d) / unit);
   if (is_scaled(model, d)) return (double)bytes / (double)budget_of(model, d);
   return (double)bytes / unit / fmax(1, budget);
@@ -271,7 +270,7 @@ static void add_release_rows(plim_space_model *model, int32_t d, int32_t t, int3
 static void add_entry(plim_space_model *model, int32_t d, int32_t t) {
   const plim_platform *p = model->problem->platform;
   for (int32_t i = 0; i <= t; i++) {
-    double bytes = share(model, d, model->problem->node[i].bytes);
+    double bytes = share_of_budget(model, d, model->problem->node[i].bytes);
     plim_model_term(&model->linear, model->keep[plim_space_cell(model, d, t, i)], bytes);
     if (model->reload)
       plim_model_term(&model->linear, model->reload[plim_space_cell(model, p->device[d].space, t, i)], bytes);
@@ -289,7 +288,7 @@ static void add_releases_after(plim_space_model *model, int32_t d, int32_t t, in
     const plim_space_node *u = &model->problem->node[v->pred[p]];
     int32_t first = model->release[plim_space_cell(model, d, t, v->pred[p])], s = 0;
     while (u->succ[s] != k) s++;
-    if (first >= 0) plim_model_term(&model->linear, first + s, -share(model, d, u->bytes));
+    if (first >= 0) plim_model_term(&model->linear, first + s, -share_of_budget(model, d, u->bytes));
   }
 }
 
@@ -299,7 +298,7 @@ static void add_workspace_row(plim_space_model *model, int32_t d, int32_t t, int
   int32_t run = model->run[plim_space_cell(model, d, t, k)];
   if (workspace == 0 || run < 0) return;
   plim_model_term(&model->linear, model->used[plim_space_cell(model, d, t, k)], 1);
-  plim_model_term(&model->linear, run, share(model, d, workspace));
+  plim_model_term(&model->linear, run, share_of_budget(model, d, workspace));
   if (is_scaled(model, d)) plim_model_term(&model->linear, model->factor, -1);
   plim_model_row(&model->linear, -INFINITY,
                  is_scaled(model, d) || budget_of(model, d) < model->problem->bytes_unit ? 0 : 1);
@@ -317,7 +316,7 @@ static void add_used_rows(plim_space_model *model, int32_t d, int32_t t) {
       add_releases_after(model, d, t, before);
     }
     plim_model_term(&model->linear, model->run[plim_space_cell(model, d, t, k)],
-                    share(model, d, model->problem->node[k].bytes));
+                    share_of_budget(model, d, model->problem->node[k].bytes));
     plim_model_term(&model->linear, used, -1);
     plim_model_row(&model->linear, 0, 0);
     before = k;

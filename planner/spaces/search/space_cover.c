@@ -28,9 +28,9 @@ typedef struct cover_pass {
   const plim_space_weights *weights;
   plim_random *random;
   int32_t at, space;        /* the event that is short of bytes */
-  int32_t *previous, *next; /* [room] touches of a buffer around `at`; -1: it is touched there */
-  int64_t *short_before;    /* [room + 1] events short of bytes in the space, before an event */
-  int64_t room;             /* of the three */
+  int32_t *previous, *next; /* [capacity] touches of a buffer around `at`; -1: it is touched there */
+  int64_t *short_before;    /* [capacity + 1] events short of bytes in the space, before an event */
+  int64_t capacity;         /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
   int32_t going;            /* the buffer that goes in this decision */
   int32_t runs_later;       /* 1: its node runs later instead of twice, as nothing reads it before the gap */
@@ -169,14 +169,14 @@ static double run_ns(const cover_pass *pass, int32_t e) {
 
 /* The event from `from` on, `at` at the latest, before which runs hide the share of a copy out. */
 static int32_t leave_at(const cover_pass *pass, int32_t from, int64_t copy_ns) {
-  double left = pass->weights->beside * (double)copy_ns;
+  double left = pass->weights->hidden_share * (double)copy_ns;
   while (left > 0 && from < pass->at) left -= run_ns(pass, from++);
   return from;
 }
 
 /* The event up to `to`, after `at`, from which on runs hide the share of a copy in. */
 static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
-  double left = pass->weights->beside * (double)copy_ns;
+  double left = pass->weights->hidden_share * (double)copy_ns;
   while (left > 0 && to > pass->at + 1) left -= run_ns(pass, --to);
   return to;
 }
@@ -212,7 +212,7 @@ static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credi
   pass->out = (plim_space_event){PLIM_SPACE_COPY, node, l};
 }
 
-static void weigh(cover_pass *pass, int32_t filler) {
+static void weigh_ways(cover_pass *pass, int32_t filler) {
   const plim_platform *platform = pass->problem->platform;
   double relieved = relief(pass, filler, pass->previous[filler] + 1, pass->next[filler]);
   /* nothing read it before the gap: its filler is no longer needed */
@@ -280,16 +280,16 @@ static void find_touches(cover_pass *pass) {
 
 static plim_status reserve(cover_pass *pass) {
   plim_context *ctx = pass->problem->ctx;
-  if (pass->sequence->n < pass->room) return PLIM_OK;
-  plim_release(ctx, pass->previous, pass->room, sizeof *pass->previous);
-  plim_release(ctx, pass->next, pass->room, sizeof *pass->next);
-  plim_release(ctx, pass->short_before, pass->room + 1, sizeof *pass->short_before);
+  if (pass->sequence->n < pass->capacity) return PLIM_OK;
+  plim_release(ctx, pass->previous, pass->capacity, sizeof *pass->previous);
+  plim_release(ctx, pass->next, pass->capacity, sizeof *pass->next);
+  plim_release(ctx, pass->short_before, pass->capacity + 1, sizeof *pass->short_before);
   pass->previous = pass->next = NULL;
   pass->short_before = NULL;
-  pass->room = 2 * (int64_t)pass->sequence->n + 1;
-  PLIM_TRY(plim_allocate(ctx, pass->room, sizeof *pass->previous, &pass->previous));
-  PLIM_TRY(plim_allocate(ctx, pass->room, sizeof *pass->next, &pass->next));
-  return plim_allocate(ctx, pass->room + 1, sizeof *pass->short_before, &pass->short_before);
+  pass->capacity = 2 * (int64_t)pass->sequence->n + 1;
+  PLIM_TRY(plim_allocate(ctx, pass->capacity, sizeof *pass->previous, &pass->previous));
+  PLIM_TRY(plim_allocate(ctx, pass->capacity, sizeof *pass->next, &pass->next));
+  return plim_allocate(ctx, pass->capacity + 1, sizeof *pass->short_before, &pass->short_before);
 }
 
 /* Insert what was chosen. What is copied out comes first, so that the copy in finds it. Where the sequence cannot be
@@ -323,7 +323,7 @@ static plim_status cover_once(cover_pass *pass, cover_state *state) {
   pass->n_chosen = 0;
   for (int32_t e = 0; e < pass->at; e++) {
     if (pass->previous[e] < 0 || pass->next[e] <= pass->at) continue;
-    weigh(pass, e);
+    weigh_ways(pass, e);
     if (plim_effort_over(pass->problem->ctx, spaces_tuning.cover.work_a_buffer)) return PLIM_OK;
   }
   if (pass->n_chosen == 0) return PLIM_OK;
@@ -360,8 +360,8 @@ done:
   plim_release(ctx, pass.seen, n, sizeof *pass.seen);
   plim_release(ctx, pass.fill, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill);
   plim_release(ctx, pass.chosen, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen);
-  plim_release(ctx, pass.previous, pass.room, sizeof *pass.previous);
-  plim_release(ctx, pass.next, pass.room, sizeof *pass.next);
-  plim_release(ctx, pass.short_before, pass.room + 1, sizeof *pass.short_before);
+  plim_release(ctx, pass.previous, pass.capacity, sizeof *pass.previous);
+  plim_release(ctx, pass.next, pass.capacity, sizeof *pass.next);
+  plim_release(ctx, pass.short_before, pass.capacity + 1, sizeof *pass.short_before);
   return status;
 }

@@ -36,10 +36,11 @@ typedef struct demand_pass {
   const plim_space_rules *rules;
   const plim_space_weights *weights;
   plim_space_events to;
-  int64_t *used;  /* [n_spaces] */
-  int32_t *place; /* [n_spaces][nodes] index in live + 1; 0: not there */
-  int32_t *pins;  /* [n_spaces][nodes] runs that wait for others and read it */
-  int32_t *live;  /* [n_spaces][nodes] what is there */
+  plim_block block; /* of the arrays but the stack */
+  int64_t *used;    /* [n_spaces] */
+  int32_t *place;   /* [n_spaces][nodes] index in live + 1; 0: not there */
+  int32_t *pins;    /* [n_spaces][nodes] runs that wait for others and read it */
+  int32_t *live;    /* [n_spaces][nodes] what is there */
   int32_t *n_live;
   double *again;   /* [nodes] what the return of a node costs that was evicted, with all that was evicted before it */
   int32_t *next;   /* [nodes] index of the next reader among its readers */
@@ -49,7 +50,7 @@ typedef struct demand_pass {
   candidate candidate[PLIM_SPACE_LEAVERS]; /* of the space candidates_of, found before */
   int32_t n_candidates, candidates_of;
   frame *stack;
-  int64_t n_stack, room_stack;
+  int64_t n_stack, stack_capacity;
 } demand_pass;
 
 static int64_t cell(const demand_pass *pass, int32_t space, int32_t node) {
@@ -60,13 +61,13 @@ static int is_there(const demand_pass *pass, int32_t space, int32_t node) {
   return pass->place[cell(pass, space, node)] > 0;
 }
 
-static void enter(demand_pass *pass, int32_t space, int32_t node) {
+static void enter_space(demand_pass *pass, int32_t space, int32_t node) {
   pass->live[cell(pass, space, pass->n_live[space]++)] = node;
   pass->place[cell(pass, space, node)] = pass->n_live[space];
   pass->used[space] += pass->problem->node[node].bytes;
 }
 
-static void leave(demand_pass *pass, int32_t space, int32_t node) {
+static void leave_space(demand_pass *pass, int32_t space, int32_t node) {
   int32_t *place = &pass->place[cell(pass, space, node)], last = pass->live[cell(pass, space, --pass->n_live[space])];
   pass->live[cell(pass, space, *place - 1)] = last;
   pass->place[cell(pass, space, last)] = *place;
@@ -83,7 +84,7 @@ static int32_t next_reader(demand_pass *pass, int32_t node) {
 
 static void leave_everywhere(demand_pass *pass, int32_t node) {
   for (int32_t s = 0; s < pass->problem->platform->n_spaces; s++) {
-    if (is_there(pass, s, node)) leave(pass, s, node);
+    if (is_there(pass, s, node)) leave_space(pass, s, node);
   }
 }
 
@@ -133,7 +134,7 @@ static double return_cost(const demand_pass *pass, int32_t space, int32_t node, 
 }
 
 /* What evicting a node of the space costs: by its bytes and the runs until its next reader. INFINITY: it cannot. */
-static candidate weigh(demand_pass *pass, int32_t space, int32_t node) {
+static candidate weigh_eviction(demand_pass *pass, int32_t space, int32_t node) {
   candidate c = {.node = node, .out = -1, .score = -1};
   int32_t reader = next_reader(pass, node);
   if (pass->pins[cell(pass, space, node)] > 0) c.score = INFINITY;
@@ -149,7 +150,7 @@ static void find_candidates(demand_pass *pass, int32_t space) {
   int32_t n = pass->n_live[space], stride = n / spaces_tuning.demand.looked + 1, found = 0;
   candidate *best = pass->candidate;
   for (int32_t i = pass->turn++ % stride; i < n; i += stride) {
-    const candidate c = weigh(pass, space, pass->live[cell(pass, space, i)]);
+    const candidate c = weigh_eviction(pass, space, pass->live[cell(pass, space, i)]);
     if (isinf(c.score) || (found == PLIM_SPACE_LEAVERS && c.score >= best[0].score)) continue;
     if (found == PLIM_SPACE_LEAVERS) memmove(best, best + 1, (size_t)--found * sizeof *best);
     int32_t at = found++;
@@ -167,7 +168,7 @@ static candidate next_candidate(demand_pass *pass, int32_t space) {
   while (pass->candidates_of == space && pass->n_candidates > 0) {
     const candidate old = pass->candidate[--pass->n_candidates];
     if (!is_there(pass, space, old.node)) continue;
-    const candidate now = weigh(pass, space, old.node);
+    const candidate now = weigh_eviction(pass, space, old.node);
     if (now.score <= fmax(old.score, 2 * old.score)) return now;
   }
   find_candidates(pass, space);
@@ -180,9 +181,9 @@ static int evict(demand_pass *pass, int32_t space) {
   if (isinf(c.score)) return 0;
   if (c.out >= 0) {
     plim_space_events_add(&pass->to, PLIM_SPACE_COPY, c.node, c.out);
-    enter(pass, pass->problem->platform->link[c.out].to, c.node);
+    enter_space(pass, pass->problem->platform->link[c.out].to, c.node);
   }
-  leave(pass, space, c.node);
+  leave_space(pass, space, c.node);
   pass->again[c.node] = c.cost;
   return 1;
 }
@@ -199,14 +200,14 @@ static int make_room(demand_pass *pass, int32_t space, int64_t bytes) {
 
 /* ---- bringing ---- */
 
-static plim_status push(demand_pass *pass, int32_t node, int32_t device) {
-  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->stack, &pass->room_stack, pass->n_stack + 1, sizeof *pass->stack));
+static plim_status push_run(demand_pass *pass, int32_t node, int32_t device) {
+  PLIM_TRY(plim_array_reserve(pass->ctx, &pass->stack, &pass->stack_capacity, pass->n_stack + 1, sizeof *pass->stack));
   pass->stack[pass->n_stack++] = (frame){node, device, 0};
   return PLIM_OK;
 }
 
 /* Copy the node to the space, or put its run on the stack; *able 0: neither. */
-static plim_status bring(demand_pass *pass, int32_t node, int32_t space, int32_t *able) {
+static plim_status bring_node(demand_pass *pass, int32_t node, int32_t space, int32_t *able) {
   const plim_platform *platform = pass->problem->platform;
   int32_t best = -1, device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
   for (int32_t l = 0; l < platform->n_links; l++) {
@@ -224,20 +225,20 @@ static plim_status bring(demand_pass *pass, int32_t node, int32_t space, int32_t
     --*pins;
     if (!*able) return PLIM_OK;
     plim_space_events_add(&pass->to, PLIM_SPACE_COPY, node, best);
-    enter(pass, space, node);
+    enter_space(pass, space, node);
     return PLIM_OK;
   }
   *able = device >= 0 && pass->rules->recompute && !pass->problem->node[node].once;
   if (!*able) return PLIM_OK;
   if (!pass->listed[node]) pass->extra[pass->n_extra++] = node;
   pass->listed[node] = 1;
-  return push(pass, node, device);
+  return push_run(pass, node, device);
 }
 
 static void run_node(demand_pass *pass, const frame *f, int32_t space) {
   const plim_space_node *v = &pass->problem->node[f->node];
   plim_space_events_add(&pass->to, PLIM_SPACE_RUN, f->node, f->device);
-  enter(pass, space, f->node);
+  enter_space(pass, space, f->node);
   for (int32_t i = 0; i < v->n_preds; i++) pass->pins[cell(pass, space, v->pred[i])]--;
 }
 
@@ -255,7 +256,7 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
       pass->pins[cell(pass, space, v->pred[f->pred++])]++;
     }
     if (f->pred < v->n_preds) {
-      PLIM_TRY(bring(pass, v->pred[f->pred], space, able));
+      PLIM_TRY(bring_node(pass, v->pred[f->pred], space, able));
       continue;
     }
     *able = *able && pass->to.n < spaces_tuning.demand.events_a_node * (int64_t)pass->problem->n &&
@@ -268,7 +269,7 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
 }
 
 /* What no later run reads leaves. */
-static void release(demand_pass *pass) {
+static void drop_unread(demand_pass *pass) {
   const plim_space_node *v = &pass->problem->node[pass->at];
   int32_t last = pass->at++;
   for (int32_t i = 0; i < v->n_preds; i++) {
@@ -284,32 +285,18 @@ static void release(demand_pass *pass) {
 
 /* ---- the whole ---- */
 
-static plim_status allocate_state(demand_pass *pass) {
-  int64_t spaces = pass->problem->platform->n_spaces, cells = spaces * pass->problem->n;
-  PLIM_TRY(plim_allocate(pass->ctx, spaces, sizeof *pass->used, &pass->used));
-  PLIM_TRY(plim_allocate(pass->ctx, spaces, sizeof *pass->n_live, &pass->n_live));
-  PLIM_TRY(plim_allocate(pass->ctx, cells, sizeof *pass->place, &pass->place));
-  PLIM_TRY(plim_allocate(pass->ctx, cells, sizeof *pass->pins, &pass->pins));
-  PLIM_TRY(plim_allocate(pass->ctx, cells, sizeof *pass->live, &pass->live));
-  PLIM_TRY(plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->again, &pass->again));
-  PLIM_TRY(plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->next, &pass->next));
-  PLIM_TRY(plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->listed, &pass->listed));
-  return plim_allocate(pass->ctx, pass->problem->n, sizeof *pass->extra, &pass->extra);
-}
-
-static void free_all(demand_pass *pass) {
-  int64_t spaces = pass->problem->platform->n_spaces, cells = spaces * pass->problem->n;
-  plim_space_events_free(&pass->to);
-  plim_release(pass->ctx, pass->used, spaces, sizeof *pass->used);
-  plim_release(pass->ctx, pass->n_live, spaces, sizeof *pass->n_live);
-  plim_release(pass->ctx, pass->place, cells, sizeof *pass->place);
-  plim_release(pass->ctx, pass->pins, cells, sizeof *pass->pins);
-  plim_release(pass->ctx, pass->live, cells, sizeof *pass->live);
-  plim_release(pass->ctx, pass->again, pass->problem->n, sizeof *pass->again);
-  plim_release(pass->ctx, pass->next, pass->problem->n, sizeof *pass->next);
-  plim_release(pass->ctx, pass->listed, pass->problem->n, sizeof *pass->listed);
-  plim_release(pass->ctx, pass->extra, pass->problem->n, sizeof *pass->extra);
-  plim_release(pass->ctx, pass->stack, pass->room_stack, sizeof *pass->stack);
+static void lay_out(demand_pass *pass) {
+  const int64_t n = pass->problem->n, spaces = pass->problem->platform->n_spaces;
+  plim_block *b = &pass->block;
+  pass->used = plim_block_take(b, spaces, sizeof *pass->used);
+  pass->n_live = plim_block_take(b, spaces, sizeof *pass->n_live);
+  pass->place = plim_block_take(b, spaces * n, sizeof *pass->place);
+  pass->pins = plim_block_take(b, spaces * n, sizeof *pass->pins);
+  pass->live = plim_block_take(b, spaces * n, sizeof *pass->live);
+  pass->again = plim_block_take(b, n, sizeof *pass->again);
+  pass->next = plim_block_take(b, n, sizeof *pass->next);
+  pass->listed = plim_block_take(b, n, sizeof *pass->listed);
+  pass->extra = plim_block_take(b, n, sizeof *pass->extra);
 }
 
 plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
@@ -319,17 +306,21 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   int32_t able = 1;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(allocate_state(&pass));
+  lay_out(&pass);
+  PLIM_CHECK(plim_block_allocate(pass.ctx, &pass.block));
+  lay_out(&pass);
   for (int32_t e = 0; e < s->n && able; e++) {
-    PLIM_CHECK(push(&pass, s->event[e].node, s->event[e].at));
+    PLIM_CHECK(push_run(&pass, s->event[e].node, s->event[e].at));
     PLIM_CHECK(run_stack(&pass, &able));
-    if (able) release(&pass);
+    if (able) drop_unread(&pass);
   }
   if (able && pass.to.n > 0) {
     PLIM_CHECK(plim_space_sequence_take(s, &pass.to));
     *fits = s->valid && plim_space_sequence_is_within(s, rules->budget);
   }
 done:
-  free_all(&pass);
+  plim_space_events_free(&pass.to);
+  plim_block_release(pass.ctx, &pass.block);
+  plim_release(pass.ctx, pass.stack, pass.stack_capacity, sizeof *pass.stack);
   return status;
 }

@@ -5,9 +5,6 @@
  * Example: run x, out x, run y, out y. y is not there yet at the first copy and cannot come up to it. So the first copy
  * goes down to the second: run x, run y, out x and y. x then lives for one run more, and the latency is paid once. */
 #include "planner/spaces/search/space_search_internal.h"
-
-#include <string.h>
-
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

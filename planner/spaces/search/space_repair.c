@@ -3,7 +3,6 @@
 #include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
@@ -16,7 +15,7 @@ typedef struct repair_pass {
   const plim_space_weights *weights;
   plim_space_events to;
   uint8_t *open; /* [n_spaces][nodes] */
-  uint8_t *busy; /* [nodes] being fetched */
+  uint8_t *busy; /* [nodes] being brought */
   int32_t n_busy;
 } repair_pass;
 
@@ -39,7 +38,7 @@ static void do_copy(repair_pass *pass, int32_t node, int32_t link) {
 }
 
 /* One copy, a run where all inputs are, or two copies: the cheapest. */
-static int fetch_directly(repair_pass *pass, int32_t node, int32_t space) {
+static int bring_directly(repair_pass *pass, int32_t node, int32_t space) {
   const plim_platform *platform = pass->problem->platform;
   int32_t first = -1, second = -1, device = -1;
   double best = INFINITY;
@@ -79,16 +78,16 @@ static int fetch_directly(repair_pass *pass, int32_t node, int32_t space) {
 }
 
 /* Bring node to the space; the inputs of a run first. spaces_tuning.cover.fetches bounds the depth of the calls. */
-static int fetch(repair_pass *pass, int32_t node, int32_t space) {
+static int bring_node(repair_pass *pass, int32_t node, int32_t space) {
   const plim_space_node *v = &pass->problem->node[node];
-  if (*open_of(pass, space, node) || fetch_directly(pass, node, space)) return 1;
+  if (*open_of(pass, space, node) || bring_directly(pass, node, space)) return 1;
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
   if (device < 0 || !pass->rules->recompute || v->once || pass->busy[node]) return 0;
   if (pass->n_busy == spaces_tuning.cover.fetches) return 0;
   pass->n_busy++;
   pass->busy[node] = 1;
   int done = 1;
-  for (int32_t i = 0; i < v->n_preds && done; i++) done = fetch(pass, v->pred[i], space);
+  for (int32_t i = 0; i < v->n_preds && done; i++) done = bring_node(pass, v->pred[i], space);
   pass->busy[node] = 0;
   pass->n_busy--;
   if (!done) return 0;
@@ -104,7 +103,7 @@ static int repair_event(repair_pass *pass, const plim_space_event *event) {
     if (!*open_of(pass, pass->problem->platform->link[event->at].from, event->node)) return 1;
   } else {
     for (int32_t i = 0; i < v->n_preds; i++) {
-      if (!fetch(pass, v->pred[i], space)) return 0;
+      if (!bring_node(pass, v->pred[i], space)) return 0;
     }
   }
   plim_space_events_add(&pass->to, event->kind, event->node, event->at);

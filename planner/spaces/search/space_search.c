@@ -10,7 +10,7 @@
 #include "runtime/base/effort.h"
 
 /* Take out repeats and copies of a window, some or all. */
-static void take_out(plim_space_search_state *search) {
+static void take_out_window(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
   int32_t half = s->n / 2 < spaces_tuning.move.out_width ? s->n / 2 : spaces_tuning.move.out_width;
   int32_t width = 1 + plim_random_below(&search->random, s->n < spaces_tuning.move.out_whole ? s->n : half);
@@ -87,7 +87,7 @@ static void move_event(plim_space_search_state *search) {
   event[to] = moved;
 }
 
-static plim_status change(plim_space_search_state *search, int32_t *fits) {
+static plim_status make_next(plim_space_search_state *search, int32_t *fits) {
   plim_space_weights w = plim_space_draw_weights(search);
   int32_t draw = plim_random_below(&search->random, 10);
   PLIM_TRY(plim_space_sequence_copy(&search->next, &search->now));
@@ -96,7 +96,7 @@ static plim_status change(plim_space_search_state *search, int32_t *fits) {
   } else if (draw < spaces_tuning.move.run_below) {
     move_event(search);
   }
-  if (draw >= spaces_tuning.move.out_from) take_out(search);
+  if (draw >= spaces_tuning.move.out_from) take_out_window(search);
   PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
   if (*fits) PLIM_TRY(plim_space_cover(&search->next, &search->rules, &w, &search->random, fits));
   return *fits ? plim_space_prune(&search->next, &search->rules) : PLIM_OK;
@@ -155,7 +155,7 @@ static plim_status search_rounds(plim_space_search_state *search) {
     search->progress.done = round;
     const plim_space_worth worst = worst_taken(search, round);
     search->haste = draw_haste(search);
-    PLIM_TRY(change(search, &fits));
+    PLIM_TRY(make_next(search, &fits));
     if (!fits) continue;
     PLIM_TRY(plim_space_weigh(search, &search->next, &worst, &found));
     stale = plim_space_worth_is_better(found, search->best_worth) ? 0 : stale + 1;

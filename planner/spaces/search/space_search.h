@@ -1,4 +1,5 @@
-/* Plans over spaces without a solver: greedy covering from several starts, then local search; and joined copies. */
+/* Plans over spaces without a solver: greedy covering from several starts, then local search. Known plans are starts.
+ * The smallest budgets for which the search finds a plan, and copies that travel together. */
 #ifndef PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_H
 #define PLIM_PLANNER_SPACES_SEARCH_SPACE_SEARCH_H
 
@@ -32,6 +33,41 @@ typedef struct plim_space_found {
  * Deterministic where none is. O(rounds x events). */
 PLIM_MUST_USE plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                                             plim_space_found *found, plim_space_events *out);
+
+/* ==== known plans (space_known.c) ==== */
+
+/* Plans that are known: what of them holds under other budgets, times and deadlines. */
+
+/* The commands of the best of n plans, lowered anew for the problem's times. Read of `options`: all but bound,
+ * keep_all, starts and rounds. A plan of another graph, one whose commands are not allowed, and one above a budget or
+ * the deadline are left out.
+ *   joins  in       0: commands that copy several storages are not allowed
+ *   known  [n]  in  a NULL is left out
+ *   value  [1]  out of its plan; INFINITY: there is none, and `out` is as it was
+ * O(commands of all). */
+PLIM_MUST_USE plim_status plim_space_known_best(const plim_space_problem *problem,
+                                                const plim_space_search_options *options, int joins, int32_t n,
+                                                const plim_space_plan *const *known, double *value,
+                                                plim_space_events *out);
+
+/* ==== smallest budgets (space_smallest.c) ==== */
+
+/* What a refusal of the search says: the smallest budgets, and the earliest deadline, for which it finds a plan. */
+
+/* PLIM_ENOFIT with that sentence, or the failure of finding it. *cut_short 1: time was over before larger budgets were
+ * tried. */
+PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *problem,
+                                                   const plim_space_search_options *options, int32_t *cut_short);
+
+/* The least factor on the budget of space `scaled` (-1: on all that are given) with which the search finds a plan.
+ * INFINITY: none; NAN: it was not found in time. `rounds` and `bound` of the options are not read. */
+PLIM_MUST_USE plim_status plim_space_search_factor(const plim_space_problem *problem,
+                                                   const plim_space_search_options *options, int32_t scaled,
+                                                   double *out);
+
+/* A factor on budgets in six digits, or whole, rounded up (or down), so that what is said of it still holds. */
+enum { PLIM_SPACE_FACTOR_BYTES = 32 };
+const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]);
 
 /* ==== joined copies (space_gather.c) ==== */
 

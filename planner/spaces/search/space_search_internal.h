@@ -16,9 +16,9 @@ typedef struct plim_space_weights {
   double run_ns, run_joule, copy_ns, copy_joule; /* of a nanosecond or joule of runs and copies */
   double by_bytes, by_time;                      /* exponents of the bytes and of the events that are relieved */
   double noise;                                  /* of the logarithm of a score */
-  double beside; /* share of a copy's time for which a page stays, and is there, beside runs */
-  int32_t stay;  /* 1: runs do not move later instead of being repeated */
-  int32_t first; /* 1: the first event that is short of bytes, 0: the one most short */
+  double hidden_share; /* of a copy's time, that runs hide: a page stays so long, and is there so early */
+  int32_t stay;        /* 1: runs do not move later instead of being repeated */
+  int32_t first;       /* 1: the first event that is short of bytes, 0: the one most short */
 } plim_space_weights;
 
 typedef struct plim_space_rules {

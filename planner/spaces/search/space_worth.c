@@ -56,7 +56,7 @@ plim_space_weights plim_space_draw_weights(plim_space_search_state *search) {
   w.copy_joule *= spaces_tuning.draw.prices[plim_random_below(r, PLIM_SPACE_DRAWN_PRICES)];
   w.by_bytes = spaces_tuning.draw.by_bytes[plim_random_below(r, PLIM_SPACE_DRAWN_BYTES)];
   w.by_time = spaces_tuning.draw.by_time[plim_random_below(r, PLIM_SPACE_DRAWN_TIMES)];
-  w.beside = search->pages ? spaces_tuning.draw.beside[plim_random_below(r, PLIM_SPACE_DRAWN_BESIDE)] : 0;
+  w.hidden_share = search->pages ? spaces_tuning.draw.hidden_shares[plim_random_below(r, PLIM_SPACE_DRAWN_HIDDEN)] : 0;
   w.noise =
       plim_random_percent(r, spaces_tuning.draw.noise_percent) ? spaces_tuning.draw.noise * plim_random_unit(r) : 0;
   w.first = plim_random_percent(r, spaces_tuning.draw.first_percent);

@@ -66,6 +66,20 @@ Test(moves, keep_schedules_valid_and_figures_right) {
   for (int move = 0; move < PLIM_MOVES; move++) cr_assert_gt(made[move], 50, "move %d: %d made", move, made[move]);
 }
 
+Test(moves, return_1_where_they_changed_the_schedule_and_0_elsewhere) {
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
+    rig r = rig_make(seed);
+    for (int step = 0; step < 400; step++) {
+      plim_move move = (plim_move)plim_random_below(&r.mover.random, PLIM_MOVES);
+      const int made = plim_move_make(&r.mover, move);
+      cr_assert_eq(made, r.mover.track->n_journal > 0, "seed %llu step %d move %d returns %d with %d changes",
+                   (unsigned long long)seed, step, (int)move, made, (int)r.mover.track->n_journal);
+      plim_track_keep(r.mover.track);
+    }
+    rig_free(&r);
+  }
+}
+
 /* ---- the journal ---- */
 
 enum { TRUNK = 500, HEADS = 3 };

@@ -31,7 +31,7 @@ static int draw_sequence(arranged_case *a, plim_space_sequence *s) {
                           .by_bytes = 1,
                           .by_time = 1,
                           .noise = 1,
-                          .beside = (double)test_random_between(&a->draws, 0, 1)};
+                          .hidden_share = (double)test_random_between(&a->draws, 0, 1)};
   int32_t fits = 0, device = 0;
   cr_assert_eq(plim_space_sequence_reserve(s, a->problem->n), PLIM_OK);
   s->n = a->problem->n;

@@ -1,7 +1,9 @@
 /* Tries the commands of known plans under the budgets and rates of this call. A known plan is read as the events that
  * its commands and the ends of its buffers are, and lowered: waits, times and bytes are then those of the problem in
  * hand. */
-#include "planner/spaces/space_make_internal.h"
+#include "planner/spaces/problem/space_problem.h"
+#include "planner/spaces/problem/space_sequence.h"
+#include "planner/spaces/search/space_search.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 typedef struct known_reader {
   const plim_space_problem *problem;
   const plim_space_search_options *options;
-  int joins;
+  int32_t joins;
 } known_reader;
 
 /* ---- what is allowed ---- */

@@ -1,6 +1,7 @@
 /* Finds the smallest budgets for which the search has a plan, and says them. Bisection: every trial is a search of few
  * rounds, so that what is named has a plan, and what is smaller may have one that was not found. */
-#include "planner/spaces/space_make_internal.h"
+#include "planner/spaces/problem/space_problem.h"
+#include "planner/spaces/search/space_search.h"
 #include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ typedef struct smallest_search {
 } smallest_search;
 
 /* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
-static void scale(smallest_search *search, const int64_t *budget, int32_t scaled, double factor) {
+static void scale_budgets(smallest_search *search, const int64_t *budget, int32_t scaled, double factor) {
   for (int32_t s = 0; s < search->problem->platform->n_spaces; s++) {
     search->budget[s] = budget[s];
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
@@ -65,7 +66,7 @@ static plim_status least_factor(smallest_search *search, const int64_t *budget, 
   for (; !fits && !whole; high *= fits ? 1 : 2) {
     *out = NAN;
     if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
-    scale(search, budget, scaled, high);
+    scale_budgets(search, budget, scaled, high);
     whole = hold_all(search, budget, scaled);
     PLIM_TRY(has_plan(search, &fits));
     if (!fits) low = high;
@@ -75,12 +76,12 @@ static plim_status least_factor(smallest_search *search, const int64_t *budget, 
   for (int32_t i = 0; i < spaces_tuning.smallest.trials && !plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK);
        i++) {
     double middle = (low + high) / 2;
-    scale(search, budget, scaled, middle);
+    scale_budgets(search, budget, scaled, middle);
     PLIM_TRY(has_plan(search, &fits));
     if (fits) high = middle;
     if (!fits) low = middle;
   }
-  scale(search, budget, scaled, high);
+  scale_budgets(search, budget, scaled, high);
   *out = factor_of(search, budget, scaled);
   return PLIM_OK;
 }
@@ -101,23 +102,11 @@ static plim_status least_deadline(smallest_search *search, int64_t *out) {
   return status;
 }
 
-const char *plim_space_time_unit(const plim_space_problem *p) {
-  return plim_platform_has_own_times(p->platform, p->graph->costs) ? "" : " ns";
-}
-
 const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]) {
   double unit = factor > 0 ? fmax(1, pow(10, 5 - floor(log10(factor)))) : 1;
   double digits = up ? ceil(factor * unit - 1e-3) : floor(factor * unit + 1e-3);
   (void)snprintf(text, PLIM_SPACE_FACTOR_BYTES, factor < 1e5 ? "%.6g" : "%.0f", digits / unit);
   return text;
-}
-
-void plim_space_name_budgets(plim_text *text, const plim_platform *platform, const int64_t *budget) {
-  for (int32_t s = 0, named = 0; s < platform->n_spaces; s++) {
-    if (budget[s] == INT64_MAX) continue;
-    plim_text_format(text, "%s%s=%lld", named++ ? "," : "", platform->space[s].name, (long long)budget[s]);
-  }
-  if (text->length == 0) plim_text_add(text, "unlimited memory");
 }
 
 static plim_status tell_budgets(smallest_search *search, const int64_t *budget, plim_text *words, int32_t *cut_short) {
