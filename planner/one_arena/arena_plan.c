@@ -114,15 +114,15 @@ static plim_status make_base(plim_context *ctx, const plim_graph *graph, const p
   plim_incumbent *inc = NULL;
   plim_status status;
   int32_t from_front;
-  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &task));
-  PLIM_CHECK(plim_incumbent_begin(task.problem, options, &inc));
+  PLIM_TRY_OR_DONE(plim_strategy_begin(ctx, graph, profile, options, &task));
+  PLIM_TRY_OR_DONE(plim_incumbent_begin(task.problem, options, &inc));
   plim_incumbent_accept(inc, enough_bytes, known_ns);
-  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, task.strategy, NULL, &from_front)));
+  PLIM_TRY_OR_DONE(end_strategy(inc, plim_strategy_run(inc, task.strategy, NULL, &from_front)));
   if (!inc->has_best) {
     status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
     goto done;
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, task.strategy->name, out));
+  PLIM_TRY_OR_DONE(plim_incumbent_emit(inc, task.strategy->name, out));
 done:
   plim_incumbent_end(inc);
   plim_strategy_end(&task);

@@ -28,7 +28,7 @@ plim_status plim_floor_search(const plim_strategy_task *task, plim_front *front,
   plim_schedule keep_all = {.ctx = task->problem->ctx};
   plim_status status;
   const int64_t started_ns = plim_now_ns();
-  PLIM_CHECK(find_keep_all(task, &keep_all, &floor->keep_all_bytes));
+  PLIM_TRY_OR_DONE(find_keep_all(task, &keep_all, &floor->keep_all_bytes));
   plim_incumbent_seek_min_memory(inc, 0, 0);
   plim_incumbent_share_keep_all(inc, &keep_all);
   plim_incumbent_start_at(inc, started_ns); /* one limit for both */
@@ -48,16 +48,16 @@ plim_status plim_floor_find(const plim_strategy_task *task, plim_front *front, p
   const int64_t wanted_bytes = task->options->budget_bytes;
   plim_status status;
   free_options.budget_bytes = INT64_MAX;
-  PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  PLIM_CHECK(plim_floor_search(task, front, &floor, inc));
+  PLIM_TRY_OR_DONE(plim_incumbent_begin(problem, &free_options, &inc));
+  PLIM_TRY_OR_DONE(plim_floor_search(task, front, &floor, inc));
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
   plim_incumbent_lower_budget(inc);
   floor.smallest_bytes = inc->budget_bytes;
   plim_bound_floor(problem, &floor);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
-    PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
+    PLIM_TRY_OR_DONE(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, task->strategy->name, &made));
+  PLIM_TRY_OR_DONE(plim_incumbent_emit(inc, task->strategy->name, &made));
   *out = floor;
   if (plan) {
     *plan = made;

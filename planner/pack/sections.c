@@ -80,12 +80,12 @@ plim_status plim_sections_make(const plim_units *units, plim_sections *out) {
   time_sweep sweep = {.sections = &sections};
   int64_t room = sections.room;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *sections.span, &sections.span));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *sweep.stretch, &sweep.stretch));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.time, &sweep.time));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.event, &sweep.event));
-  PLIM_CHECK(plim_allocate(ctx, 2 * room, sizeof *sweep.section_at, &sweep.section_at));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, room, sizeof *sections.span, &sections.span));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, room, sizeof *sweep.stretch, &sweep.stretch));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * room, sizeof *sweep.time, &sweep.time));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * room, sizeof *sweep.event, &sweep.event));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * room, sizeof *sweep.section_at, &sweep.section_at));
   list_stretches(&sweep, units->boxes);
   sort_times(&sweep);
   number_sections(&sweep);

@@ -470,22 +470,22 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   int64_t places = (int64_t)storages * spaces->n, ends = (int64_t)runs->n + 1;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(plim_allocate(ctx, outputs, sizeof *pass.over, &pass.over));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.place, &pass.place));
-  PLIM_CHECK(plim_allocate(ctx, places, sizeof *pass.buffer, &pass.buffer));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.cursor, &pass.cursor));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.pinned, &pass.pinned));
-  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.stuck, &pass.stuck));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, outputs, sizeof *pass.over, &pass.over));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, places, sizeof *pass.place, &pass.place));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, places, sizeof *pass.buffer, &pass.buffer));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, storages, sizeof *pass.cursor, &pass.cursor));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, storages, sizeof *pass.pinned, &pass.pinned));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, storages, sizeof *pass.stuck, &pass.stuck));
   for (int32_t k = 0; k < spaces->n; k++) {
-    PLIM_CHECK(plim_allocate(ctx, storages, sizeof *pass.open[k], &pass.open[k]));
-    PLIM_CHECK(plim_allocate(ctx, ends, sizeof *pass.most_bytes[k], &pass.most_bytes[k]));
+    PLIM_TRY_OR_DONE(plim_allocate(ctx, storages, sizeof *pass.open[k], &pass.open[k]));
+    PLIM_TRY_OR_DONE(plim_allocate(ctx, ends, sizeof *pass.most_bytes[k], &pass.most_bytes[k]));
   }
   memset(pass.buffer, -1, (size_t)places * sizeof *pass.buffer);
   for (int64_t i = 0; i < places; i++) pass.place[i] = (queue_place){.last_use = -1};
   memcpy(pass.cursor, runs->first, (size_t)storages * sizeof *pass.cursor);
   *fits = decode_runs(&pass);
-  PLIM_CHECK(list->status);
-  if (*fits) PLIM_CHECK(plim_command_list_sort(list, pass.key));
+  PLIM_TRY_OR_DONE(list->status);
+  if (*fits) PLIM_TRY_OR_DONE(plim_command_list_sort(list, pass.key));
 done:
   plim_release(ctx, pass.over, outputs, sizeof *pass.over);
   plim_release(ctx, pass.place, places, sizeof *pass.place);

@@ -156,16 +156,16 @@ static plim_status run_rounds(min_memory_search *search, plim_schedule *start) {
   rounds = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_rounds : search_tuning.min_memory.rounds);
   int64_t enough = inc->target_bytes > search->bound_bytes ? inc->target_bytes : search->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_seed_make(inc, 0, search->track->room / 2, &seed));
-  PLIM_CHECK(plim_incumbent_program_order(inc, enough, &order));
+  PLIM_TRY_OR_DONE(plim_seed_make(inc, 0, search->track->room / 2, &seed));
+  PLIM_TRY_OR_DONE(plim_incumbent_program_order(inc, enough, &order));
   if (round > 0 && inc->best_bytes > enough) {
-    PLIM_CHECK(covering_down(search, &order, enough, start));
-    PLIM_CHECK(covering_down(search, &seed, enough, start));
+    PLIM_TRY_OR_DONE(covering_down(search, &order, enough, start));
+    PLIM_TRY_OR_DONE(covering_down(search, &seed, enough, start));
   }
   for (; round < rounds && inc->best_bytes > enough; round++) {
     if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
-    PLIM_CHECK(plim_schedule_copy(start, find_start(search, round, &seed, &order)));
-    PLIM_CHECK(anneal(search, start, round));
+    PLIM_TRY_OR_DONE(plim_schedule_copy(start, find_start(search, round, &seed, &order)));
+    PLIM_TRY_OR_DONE(anneal(search, start, round));
   }
 done:
   plim_schedule_free(&seed);
@@ -183,9 +183,9 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   int32_t op;
   search.bound_bytes = plim_bound_bytes(inc->problem, &op);
   PLIM_TRY(plim_keep_all_run(inc));
-  PLIM_CHECK(
+  PLIM_TRY_OR_DONE(
       plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &search.track));
-  PLIM_CHECK(run_rounds(&search, &start));
+  PLIM_TRY_OR_DONE(run_rounds(&search, &start));
 done:
   plim_track_free(search.track);
   plim_schedule_free(&search.current);

@@ -48,10 +48,10 @@ plim_status plim_seed_make(plim_incumbent *inc, int64_t limit, int32_t runs_limi
   seeder s = {.inc = inc, .limit = limit, .runs_limit = runs_limit, .trial = &trial, .out = out};
   plim_status status;
   out->n = 0;
-  PLIM_CHECK(plim_schedule_program_order(p, &trial));
-  PLIM_CHECK(consider(&s, &trial));
-  PLIM_CHECK(plim_checkpoints_new(p, &checkpoints));
-  PLIM_CHECK(plim_checkpoints_sweep(checkpoints, search_tuning.seed.thresholds, visit, &s));
+  PLIM_TRY_OR_DONE(plim_schedule_program_order(p, &trial));
+  PLIM_TRY_OR_DONE(consider(&s, &trial));
+  PLIM_TRY_OR_DONE(plim_checkpoints_new(p, &checkpoints));
+  PLIM_TRY_OR_DONE(plim_checkpoints_sweep(checkpoints, search_tuning.seed.thresholds, visit, &s));
 done:
   plim_checkpoints_free(checkpoints);
   plim_schedule_free(&trial);

@@ -57,9 +57,9 @@ static plim_status seed(moccasin *run, plim_status (*start_search)(plim_incumben
                                    : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
   task.min_memory = inc->min_memory;
   task.runs_an_op_limit = run->copies;
-  PLIM_CHECK(consider(run, &repeats)); /* program order */
+  PLIM_TRY_OR_DONE(consider(run, &repeats)); /* program order */
   if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(plim_incumbent_child(inc, &task, &other));
+  PLIM_TRY_OR_DONE(plim_incumbent_child(inc, &task, &other));
   status = start_search(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   plim_incumbent_raise_bound(inc, other->bound_ns);

@@ -73,13 +73,14 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_proved(inc)) return PLIM_OK;
   if (inc->budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
-  PLIM_CHECK(plan_reserve(inc, &reserve));
-  PLIM_CHECK(plim_incumbent_program_order(inc, inc->budget_bytes, &order));
-  PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &order));
+  PLIM_TRY_OR_DONE(plan_reserve(inc, &reserve));
+  PLIM_TRY_OR_DONE(plim_incumbent_program_order(inc, inc->budget_bytes, &order));
+  PLIM_TRY_OR_DONE(
+      plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &order));
   if (plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(begin_many(inc, &order));
-  PLIM_CHECK(plim_seed_replay(inc, strategies_tuning.search.effort, &order));
-  PLIM_CHECK(plim_portfolio_run(inc, &order));
+  PLIM_TRY_OR_DONE(begin_many(inc, &order));
+  PLIM_TRY_OR_DONE(plim_seed_replay(inc, strategies_tuning.search.effort, &order));
+  PLIM_TRY_OR_DONE(plim_portfolio_run(inc, &order));
 done:
   plim_schedule_free(&order);
   return plim_incumbent_join(inc, reserve, status);

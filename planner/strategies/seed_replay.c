@@ -80,16 +80,16 @@ static plim_status replay_order(plim_incumbent *inc, int32_t effort, plim_schedu
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
   if (inc->options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
-  PLIM_CHECK(program_order(inc, &schedule, &order));
+  PLIM_TRY_OR_DONE(program_order(inc, &schedule, &order));
   for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= strategies_tuning.replay.ops); i++) {
     int64_t percent = strategies_tuning.replay.budget_percent[i];
     int64_t bytes = percent == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * percent;
-    PLIM_CHECK(replay_within(inc, order, bytes, &schedule));
+    PLIM_TRY_OR_DONE(replay_within(inc, order, bytes, &schedule));
     if (schedule.n == 0) continue;
-    PLIM_CHECK(plim_incumbent_submit(inc, &schedule, effort, &result));
+    PLIM_TRY_OR_DONE(plim_incumbent_submit(inc, &schedule, effort, &result));
     if (result.peak_bytes > inc->budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
-    PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
+    PLIM_TRY_OR_DONE(plim_schedule_copy(seed, result.schedule));
   }
 done:
   plim_plan_free(order);

@@ -239,16 +239,16 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
   for (int32_t j = 0; j < plan->n_commands; j++) {
     int32_t variant = plan->command[j].variant;
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {
-      PLIM_CHECK(bind_copy(&binding, j));
+      PLIM_TRY_OR_DONE(bind_copy(&binding, j));
     } else {
       void *prepared = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
-      PLIM_CHECK(bind_command(&binding, j, prepared, workspace_bytes[variant]));
+      PLIM_TRY_OR_DONE(bind_command(&binding, j, prepared, workspace_bytes[variant]));
     }
   }
   bound->command[plan->n_commands].first = binding.n_operands;
   fill_before_and_after(bound);
   fill_ends(&binding);
-  if (bound->wait) PLIM_CHECK(lower_queues(bound));
+  if (bound->wait) PLIM_TRY_OR_DONE(lower_queues(bound));
   sort_by_end(bound);
   status = PLIM_OK;
 done:

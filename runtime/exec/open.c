@@ -105,20 +105,20 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
   uint8_t *runs = NULL;
   int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_page_spaces + 1, 0);
   plim_status status;
-  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
-  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
-  PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
   mark_runs(plan, runs);
   for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
       const int64_t at = kernel_index(plan, space, i);
       if (!runs[at]) continue;
-      PLIM_CHECK(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked, &kernel[at],
-                                 &workspace_bytes[i]));
+      PLIM_TRY_OR_DONE(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked,
+                                       &kernel[at], &workspace_bytes[i]));
     }
   }
-  PLIM_CHECK(plim_refused_report(exec));
-  PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
+  PLIM_TRY_OR_DONE(plim_refused_report(exec));
+  PLIM_TRY_OR_DONE(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
   plim_release(exec->ctx, runs, kernels, sizeof *runs);

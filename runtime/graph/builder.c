@@ -239,9 +239,9 @@ static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *
   plim_shape *in = NULL, *out = NULL, *upd = NULL;
   plim_status status;
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  PLIM_CHECK(copy_shapes(b, inputs_of(s), s->n_in, PLIM_OP_MAX_IN, op.in, &in));
-  PLIM_CHECK(copy_shapes(b, outputs_of(s), s->n_out, PLIM_OP_MAX_OUT, op.out, &out));
-  PLIM_CHECK(copy_shapes(b, updates_of(s), s->n_upd, PLIM_OP_MAX_UPD, op.upd, &upd));
+  PLIM_TRY_OR_DONE(copy_shapes(b, inputs_of(s), s->n_in, PLIM_OP_MAX_IN, op.in, &in));
+  PLIM_TRY_OR_DONE(copy_shapes(b, outputs_of(s), s->n_out, PLIM_OP_MAX_OUT, op.out, &out));
+  PLIM_TRY_OR_DONE(copy_shapes(b, updates_of(s), s->n_upd, PLIM_OP_MAX_UPD, op.upd, &upd));
   op.many_in = in;
   op.many_out = out;
   op.many_upd = upd;

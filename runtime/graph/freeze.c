@@ -248,15 +248,15 @@ static plim_status set_fingerprint(plim_graph *g) {
 plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
   plim_status status;
   plim_own_graph *own = NULL;
-  PLIM_CHECK(allocate(b, &own));
+  PLIM_TRY_OR_DONE(allocate(b, &own));
   copy_rows(b, own);
   own->graph.handles = own->handles = b->handles;
   b->handles = NULL;
   own->graph.costs = own->costs = b->costs;
   b->costs = NULL;
-  PLIM_CHECK(plim_graph_derive(own));
-  PLIM_CHECK(check_all(&own->graph));
-  PLIM_CHECK(set_fingerprint(&own->graph));
+  PLIM_TRY_OR_DONE(plim_graph_derive(own));
+  PLIM_TRY_OR_DONE(check_all(&own->graph));
+  PLIM_TRY_OR_DONE(set_fingerprint(&own->graph));
   *out = &own->graph;
   own = NULL;
 done:

@@ -219,7 +219,7 @@ plim_status plim_trace_parse(plim_context *ctx, const char *file, const char *te
   for (int64_t at = 0; at < bytes;) {
     const char *end = memchr(text + at, '\n', (size_t)(bytes - at));
     if (!end) break;
-    PLIM_CHECK(read_line(&d, text + at, end - (text + at)));
+    PLIM_TRY_OR_DONE(read_line(&d, text + at, end - (text + at)));
     at = end - text + 1;
   }
   if (bytes == 0) {

@@ -147,14 +147,14 @@ plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, con
   *w = (plim_trace_writer){
       .ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = PLIM_NONE};
   w->head.has_queues = plan->n_page_spaces > 0;
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *w->live_bytes, &w->live_bytes));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->out, &w->out));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *w->live_bytes, &w->live_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *w->out, &w->out));
   sum_live_bytes(plan, w->live_bytes);
   add_head(w);
-  PLIM_CHECK(w->status != PLIM_OK ? w->status : w->text.status);
-  PLIM_CHECK(reserve_lines(w));
-  PLIM_CHECK(plim_file_begin(ctx, path, &w->file));
+  PLIM_TRY_OR_DONE(w->status != PLIM_OK ? w->status : w->text.status);
+  PLIM_TRY_OR_DONE(reserve_lines(w));
+  PLIM_TRY_OR_DONE(plim_file_begin(ctx, path, &w->file));
   *out = w;
   w = NULL;
 done:

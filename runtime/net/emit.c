@@ -219,11 +219,11 @@ static plim_status graph_make(const plim_net *net, int training, plim_graph **ou
   const int64_t updates = (int64_t)net->n_layers * LAYER_UPDATES;
   plim_net_emitted *before = NULL;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *e.at, &e.at));
-  PLIM_CHECK(allocate_operands(&e));
-  PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *before, &before));
-  PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.update, &e.update));
-  PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.sum, &e.sum));
+  PLIM_TRY_OR_DONE(plim_allocate(net->ctx, net->n_layers, sizeof *e.at, &e.at));
+  PLIM_TRY_OR_DONE(allocate_operands(&e));
+  PLIM_TRY_OR_DONE(plim_allocate(net->ctx, net->n_layers, sizeof *before, &before));
+  PLIM_TRY_OR_DONE(plim_allocate(net->ctx, updates, sizeof *e.update, &e.update));
+  PLIM_TRY_OR_DONE(plim_allocate(net->ctx, updates, sizeof *e.sum, &e.sum));
   e.status = plim_graph_begin(net->ctx, net->name, net->options.batch, &e.builder);
   emit_step(&e, before);
   status = e.status;

@@ -200,7 +200,7 @@ plim_status plim_profile_cache_apply(const plim_profile_cache *cache, int64_t li
   plim_status status = PLIM_OK;
   for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    PLIM_CHECK(write_text(&op, &group->desc));
+    PLIM_TRY_OR_DONE(write_text(&op, &group->desc));
     for (int32_t k = 0; k < group->n; k++) apply(cache, op.chars, 0, limit_ns, &set->cases[group->first + k]);
     for (int32_t k = 0; k < group->n_parts; k++) {
       apply(cache, op.chars, 1, limit_ns, &set->cases[group->first_part + k]);
@@ -246,7 +246,7 @@ plim_status plim_profile_cache_recall(plim_device *device, const plim_op_desc *d
   plim_status status = PLIM_OK;
   int n = 0;
   if (!cache || !device->api->kernels.recall) return PLIM_OK;
-  PLIM_CHECK(write_text(&op, desc));
+  PLIM_TRY_OR_DONE(write_text(&op, desc));
   for (int32_t i = find(cache, op.chars, ""); i < cache->n && strcmp(cache->row[i].op, op.chars) == 0; i++) {
     if (!cache->row[i].how[0] || n == PLIM_KERNEL_VARIANTS) continue;
     memset(&info[n], 0, sizeof info[n]);
@@ -280,12 +280,12 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   if (!cache->path[0]) return PLIM_OK;
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    PLIM_CHECK(write_text(&op, &group->desc));
+    PLIM_TRY_OR_DONE(write_text(&op, &group->desc));
     for (int32_t k = 0; k < group->n; k++) {
-      PLIM_CHECK(store_case(cache, op.chars, 0, &set->cases[group->first + k]));
+      PLIM_TRY_OR_DONE(store_case(cache, op.chars, 0, &set->cases[group->first + k]));
     }
     for (int32_t k = 0; k < group->n_parts; k++) {
-      PLIM_CHECK(store_case(cache, op.chars, 1, &set->cases[group->first_part + k]));
+      PLIM_TRY_OR_DONE(store_case(cache, op.chars, 1, &set->cases[group->first_part + k]));
     }
   }
   status = write_file(cache);
@@ -304,9 +304,9 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   const plim_profile_cache *known = plim_device_memo_of(device).variants;
   if (!known || !known->path[0]) return PLIM_OK;
   memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
-  PLIM_CHECK(write_text(&op, desc));
-  PLIM_CHECK(load(&cache));
-  PLIM_CHECK(reach(&cache, op.chars, variant, &row));
+  PLIM_TRY_OR_DONE(write_text(&op, desc));
+  PLIM_TRY_OR_DONE(load(&cache));
+  PLIM_TRY_OR_DONE(reach(&cache, op.chars, variant, &row));
   row->time_ns = PLIM_UNKNOWN;
   row->left_out_ns = PLIM_TIME_INFINITE;
   (void)snprintf(row->why, sizeof row->why, "%s", why);

@@ -196,16 +196,17 @@ plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes
   int64_t result_bytes = 0;
   plim_measure_needs most;
   plim_status status;
-  PLIM_CHECK(prepare_wholes(&compared, &most));
+  PLIM_TRY_OR_DONE(prepare_wholes(&compared, &most));
   if (most.bytes > 0) {
-    PLIM_CHECK(plim_allocate(set->device->ctx, compared.result_bytes, 1, &compared.result));
+    PLIM_TRY_OR_DONE(plim_allocate(set->device->ctx, compared.result_bytes, 1, &compared.result));
     result_bytes = compared.result_bytes;
-    PLIM_CHECK(plim_measure_begin(set, &most, limit, &compared.memory));
-    PLIM_CHECK(plim_busy_devices_open(set, &most, limit, &compared.busy));
+    PLIM_TRY_OR_DONE(plim_measure_begin(set, &most, limit, &compared.memory));
+    PLIM_TRY_OR_DONE(plim_busy_devices_open(set, &most, limit, &compared.busy));
     for (int32_t g = 0; g < set->n_groups; g++) {
       int unknown = 0;
-      PLIM_CHECK(visit(set, &set->group[g], NULL, &unknown));
-      if (unknown) PLIM_CHECK(measure_group(&compared, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
+      PLIM_TRY_OR_DONE(visit(set, &set->group[g], NULL, &unknown));
+      if (unknown)
+        PLIM_TRY_OR_DONE(measure_group(&compared, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
     }
   }
   *measured |= compared.measured;

@@ -261,12 +261,12 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   plim_status status = PLIM_OK;
   *measured = most.bytes > 0;
   if (!*measured) return have_cases(set); /* all times are known */
-  PLIM_CHECK(plim_allocate(ctx, samples, sizeof *passes.sample, &passes.sample));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, samples, sizeof *passes.sample, &passes.sample));
   if (set->device->api->kernels.recover) {
-    PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *passes.reference, &passes.reference));
+    PLIM_TRY_OR_DONE(plim_allocate(ctx, set->n_groups, sizeof *passes.reference, &passes.reference));
   }
-  PLIM_CHECK(plim_measure_begin(set, &most, bytes, &passes.memory));
-  PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &passes.busy));
+  PLIM_TRY_OR_DONE(plim_measure_begin(set, &most, bytes, &passes.memory));
+  PLIM_TRY_OR_DONE(plim_busy_devices_open(set, &most, bytes, &passes.busy));
   status = run_rounds(&passes);
 done:
   plim_busy_devices_close(passes.busy);
@@ -328,16 +328,16 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   PLIM_TRY(plim_profile_remember(device, options->cache_dir));
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
   set.beside = options->beside;
-  PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, options->beside, &cache));
-  PLIM_CHECK(plim_profile_cache_apply(&cache, limit_of(options), &set));
+  PLIM_TRY_OR_DONE(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, options->beside, &cache));
+  PLIM_TRY_OR_DONE(plim_profile_cache_apply(&cache, limit_of(options), &set));
   if (options->sample > 0) plim_profile_set_sample(&set, options->sample);
   int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;
   int64_t limit = options->wanted_bytes > 0 ? options->wanted_bytes : options->arena_bytes;
-  PLIM_CHECK(measure(&set, passes, options, limit, &measured));
-  PLIM_CHECK(plim_profile_set_add_parts(&set, &parts));
-  if (parts > 0) PLIM_CHECK(plim_profile_cache_apply(&cache, limit_of(options), &set));
-  if (parts > 0) PLIM_CHECK(plim_profile_set_measure_parts(&set, passes, limit, &measured));
-  if (measured > 0) PLIM_CHECK(plim_profile_cache_store(&cache, &set));
+  PLIM_TRY_OR_DONE(measure(&set, passes, options, limit, &measured));
+  PLIM_TRY_OR_DONE(plim_profile_set_add_parts(&set, &parts));
+  if (parts > 0) PLIM_TRY_OR_DONE(plim_profile_cache_apply(&cache, limit_of(options), &set));
+  if (parts > 0) PLIM_TRY_OR_DONE(plim_profile_set_measure_parts(&set, passes, limit, &measured));
+  if (measured > 0) PLIM_TRY_OR_DONE(plim_profile_cache_store(&cache, &set));
   count_left_out(&set, options->report);
   status = plim_profile_set_finish(&set, 1, out);
 done:

@@ -31,12 +31,12 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *program, &program));
   program->ctx = ctx;
-  PLIM_CHECK(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_TRAIN]));
-  PLIM_CHECK(plim_net_eval_graph(net, &program->graph[PLIM_PROGRAM_EVAL]));
-  PLIM_CHECK(check_precision(device, program->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_TRY_OR_DONE(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_TRY_OR_DONE(plim_net_eval_graph(net, &program->graph[PLIM_PROGRAM_EVAL]));
+  PLIM_TRY_OR_DONE(check_precision(device, program->graph[PLIM_PROGRAM_TRAIN]));
   program->n_graphs = PLIM_PROGRAM_PLANNED;
   for (int32_t i = 0; i < program->n_graphs; i++) {
-    PLIM_CHECK(profile_graph(device, profiler, program, (plim_plan_index)i));
+    PLIM_TRY_OR_DONE(profile_graph(device, profiler, program, (plim_plan_index)i));
   }
   *out = program;
   program = NULL;

@@ -59,9 +59,9 @@ static plim_status write_start(plim_trainer *trainer) {
   PLIM_TRY(plim_allocate(trainer->ctx, largest, 1, &host));
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_includes(graph, v)) continue;
-    PLIM_CHECK(cancelled(trainer));
-    PLIM_CHECK(plim_net_init(graph, v, trainer->options.seed, host));
-    PLIM_CHECK(plim_exec_write(trainer->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
+    PLIM_TRY_OR_DONE(cancelled(trainer));
+    PLIM_TRY_OR_DONE(plim_net_init(graph, v, trainer->options.seed, host));
+    PLIM_TRY_OR_DONE(plim_exec_write(trainer->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
   }
 done:
   plim_release(trainer->ctx, host, largest, 1);
@@ -217,19 +217,19 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   if (!trainer->options.exec.refused) trainer->options.exec.refused = &trainer->refused;
   trainer->requested = PLIM_NONE;
   for (int32_t i = 0; i < program->n_graphs; i++) {
-    PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &trainer->port[i]));
+    PLIM_TRY_OR_DONE(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &trainer->port[i]));
   }
   if (trainer->options.seed > INT64_MAX) {
-    PLIM_CHECK(plim_fail(trainer->ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld",
-                         (unsigned long long)trainer->options.seed, (long long)INT64_MAX));
+    PLIM_TRY_OR_DONE(plim_fail(trainer->ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld",
+                               (unsigned long long)trainer->options.seed, (long long)INT64_MAX));
   }
-  PLIM_CHECK(check_images(trainer));
-  PLIM_CHECK(check_last(trainer));
-  PLIM_CHECK(open_exec(trainer, device));
+  PLIM_TRY_OR_DONE(check_images(trainer));
+  PLIM_TRY_OR_DONE(check_last(trainer));
+  PLIM_TRY_OR_DONE(open_exec(trainer, device));
   plim_budget_changes_open(trainer);
-  PLIM_CHECK(plim_retiming_open(trainer));
-  PLIM_CHECK(write_start(trainer));
-  PLIM_CHECK(open_reader(trainer));
+  PLIM_TRY_OR_DONE(plim_retiming_open(trainer));
+  PLIM_TRY_OR_DONE(write_start(trainer));
+  PLIM_TRY_OR_DONE(open_reader(trainer));
   *out = trainer;
   trainer = NULL;
 done:

@@ -325,12 +325,12 @@ plim_status budget_front_run(session *s, const budget_request *request) {
   budget_front c = {.request = request};
   int64_t begin = plim_now_ns();
   plim_status status;
-  PLIM_CHECK(plan_points(s, &c));
+  PLIM_TRY_OR_DONE(plan_points(s, &c));
   progress_clear(&s->bar);
   if (ends_in(s->o->output, ".svg")) {
-    PLIM_CHECK(draw_budgets(s, &c));
+    PLIM_TRY_OR_DONE(draw_budgets(s, &c));
   } else {
-    PLIM_CHECK(write_form(s, write_json, write_csv, &c));
+    PLIM_TRY_OR_DONE(write_form(s, write_json, write_csv, &c));
   }
   print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
 done:
@@ -415,10 +415,10 @@ plim_status space_front_run(session *s, const plim_graph *graph, const plim_plat
   space_front c = {.graph = graph, .platform = platform, .space = platform->device[0].space};
   plim_status status;
   c.n = front_points(s->o);
-  PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
-  PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
+  PLIM_TRY_OR_DONE(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
+  PLIM_TRY_OR_DONE(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
   set_budgets(&c, wanted->budget[c.space]);
-  PLIM_CHECK(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
+  PLIM_TRY_OR_DONE(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
   progress_clear(&s->bar);
   status = ends_in(s->o->output, ".svg") ? draw_space(s, &c) : write_form(s, write_space_json, write_space_csv, &c);
 done:

@@ -319,14 +319,14 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   int32_t able = 1;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(allocate_state(&pass));
+  PLIM_TRY_OR_DONE(allocate_state(&pass));
   for (int32_t e = 0; e < s->n && able; e++) {
-    PLIM_CHECK(push(&pass, s->event[e].node, s->event[e].at));
-    PLIM_CHECK(run_stack(&pass, &able));
+    PLIM_TRY_OR_DONE(push(&pass, s->event[e].node, s->event[e].at));
+    PLIM_TRY_OR_DONE(run_stack(&pass, &able));
     if (able) release(&pass);
   }
   if (able && pass.to.n > 0) {
-    PLIM_CHECK(plim_space_sequence_take(s, &pass.to));
+    PLIM_TRY_OR_DONE(plim_space_sequence_take(s, &pass.to));
     *fits = s->valid && plim_space_sequence_is_within(s, rules->budget);
   }
 done:

@@ -222,19 +222,19 @@ plim_status plim_check_buffers(const plim_checker *check) {
   walk w = {.check = check};
   int64_t keys = plim_mul_checked(check->graph->n_storages, plan->n_page_spaces + 1);
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_commands + 1, sizeof *w.begin_first, &w.begin_first));
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));
-  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
-  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.tight_end, &w.tight_end));
-  PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.home, &w.home));
-  PLIM_CHECK(plim_check_homes(check, w.home));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, (int64_t)plan->n_commands + 1, sizeof *w.begin_first, &w.begin_first));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, keys, sizeof *w.tight_end, &w.tight_end));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.home, &w.home));
+  PLIM_TRY_OR_DONE(plim_check_homes(check, w.home));
   for (int64_t k = 0; k < keys; k++) w.latest[k] = PLIM_NONE;
   sort_by_begin(&w);
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    PLIM_CHECK(begin_buffers(&w, j));
-    PLIM_CHECK(plan->command[j].kind == PLIM_COMMAND_COPY ? use_copy(&w, j) : use_operands(&w, j));
+    PLIM_TRY_OR_DONE(begin_buffers(&w, j));
+    PLIM_TRY_OR_DONE(plan->command[j].kind == PLIM_COMMAND_COPY ? use_copy(&w, j) : use_operands(&w, j));
   }
-  PLIM_CHECK(check_end(&w));
+  PLIM_TRY_OR_DONE(check_end(&w));
 done:
   plim_release(check->ctx, w.begin_first, (int64_t)plan->n_commands + 1, sizeof *w.begin_first);
   plim_release(check->ctx, w.begin, plan->n_buffers, sizeof *w.begin);

@@ -121,12 +121,12 @@ plim_status plim_check_order(const plim_checker *check) {
   walk w = {.check = check};
   int64_t keys = plim_mul_checked(graph->n_storages, check->plan->n_page_spaces + 1);
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
-  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));
-  PLIM_CHECK(plim_allocate(check->ctx, check->plan->n_variants, sizeof *w.used, &w.used));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, check->plan->n_variants, sizeof *w.used, &w.used));
   for (int32_t op = 0; op < graph->n_ops; op++) w.first_variant[op] = PLIM_NONE;
-  for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_CHECK(check_run(&w, j));
-  PLIM_CHECK(check_last_versions(&w));
+  for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_TRY_OR_DONE(check_run(&w, j));
+  PLIM_TRY_OR_DONE(check_last_versions(&w));
   status = check_all_used(&w);
 done:
   plim_release(check->ctx, w.first_variant, graph->n_ops, sizeof *w.first_variant);

@@ -99,9 +99,9 @@ static plim_status check_overlaps(const plim_checker *check, int32_t space) {
   placed *order = NULL;
   tree t = {.check = check, .n = plan->n_commands};
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
-  PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
-  PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.most, &t.most));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, 2 * t.n, sizeof *t.most, &t.most));
   for (int64_t i = 0; i < 2 * t.n; i++) t.cover[i] = t.most[i] = PLIM_NONE;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     if (plan->buffer[i].space == space) order[n++] = (placed){plan->buffer[i].offset, i};
@@ -140,9 +140,9 @@ static plim_status check_peak(const plim_checker *check, int32_t space, int64_t 
   const plim_plan *plan = check->plan;
   int64_t *begin = NULL, *end = NULL, peak = 0, n = (int64_t)plan->n_commands + 1;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *begin, &begin));
-  PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *end, &end));
-  PLIM_CHECK(find_peak(check, space, begin, end, &peak));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, n, sizeof *begin, &begin));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, n, sizeof *end, &end));
+  PLIM_TRY_OR_DONE(find_peak(check, space, begin, end, &peak));
   if (peak != stated) {
     status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says a peak of %lld bytes, its buffers add up to %lld",
                        (long long)stated, (long long)peak);

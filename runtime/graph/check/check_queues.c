@@ -116,16 +116,16 @@ plim_status plim_check_queues(const plim_checker *check) {
   int64_t keys = plim_mul_checked(check->graph->n_storages, plan->n_page_spaces + 1);
   plim_status status;
   if (plan->n_page_spaces == 0) return PLIM_OK; /* one queue */
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_commands, sizeof *w.clock, &w.clock));
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.touched, &w.touched));
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_commands, sizeof *w.place, &w.place));
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.writer, &w.writer));
-  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_commands, sizeof *w.clock, &w.clock));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.touched, &w.touched));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_commands, sizeof *w.place, &w.place));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.writer, &w.writer));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
   for (int64_t k = 0; k < keys; k++) w.latest[k] = PLIM_NONE;
   set_clocks(&w);
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    PLIM_CHECK(begin_buffers(&w, j));
-    PLIM_CHECK(use_operands(&w, j));
+    PLIM_TRY_OR_DONE(begin_buffers(&w, j));
+    PLIM_TRY_OR_DONE(use_operands(&w, j));
   }
 done:
   plim_release(check->ctx, w.clock, plan->n_commands, sizeof *w.clock);

@@ -164,9 +164,9 @@ static plim_status check_keep_all(plim_context *ctx, const plim_graph *graph, co
   keep_all k = {.graph = graph, .plan = plan, .device = PLIM_NONE};
   int64_t runs = plim_mul_checked(graph->n_ops, plan->n_devices);
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, runs, sizeof *k.run, &k.run));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.least, &k.least));
-  PLIM_CHECK(compare_keep_all(&k));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, runs, sizeof *k.run, &k.run));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_ops, sizeof *k.least, &k.least));
+  PLIM_TRY_OR_DONE(compare_keep_all(&k));
 done:
   plim_release(ctx, k.run, runs, sizeof *k.run);
   plim_release(ctx, k.least, graph->n_ops, sizeof *k.least);
@@ -176,12 +176,12 @@ done:
 static plim_status check_figures(plim_context *ctx, const plim_space_plan *p) {
   plim_space_figures f = {.makespan_ns = 0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_CHECK(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
-  PLIM_CHECK(plim_space_plan_simulate(p, &f));
-  PLIM_CHECK(compare(p, &f));
-  PLIM_CHECK(check_promises(ctx, p));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_TRY_OR_DONE(plim_space_plan_simulate(p, &f));
+  PLIM_TRY_OR_DONE(compare(p, &f));
+  PLIM_TRY_OR_DONE(check_promises(ctx, p));
 done:
   plim_release(ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
   plim_release(ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
