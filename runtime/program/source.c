@@ -168,11 +168,19 @@ static plim_status decide_by_sample(plim_device *device, plim_program_source *so
   return PLIM_OK;
 }
 
+/* Is the later of two programs better? The times of a source with a profiler are modelled where no plan fits the budget
+ * (profiler_of). Such a program is worse than one that was measured, whatever the times. */
+static int is_better(const plim_program *later, const plim_program *earlier) {
+  const plim_profile *after = later->profile[PLIM_PROGRAM_TRAIN], *before = earlier->profile[PLIM_PROGRAM_TRAIN];
+  if (after->measured != before->measured) return after->measured;
+  return is_faster(fastest_ns(after), fastest_ns(before));
+}
+
+/* Make the program of each layout, and choose the best of them. Set its layout in the source. */
 static plim_status decide_by_programs(plim_device *device, plim_program_source *source, int32_t n,
                                       const plim_layout *layout, plim_program **out) {
   plim_program *best = NULL;
   plim_layout best_layout = layout[0];
-  int64_t best_ns = 0;
   for (int32_t i = 0; i < n; i++) {
     plim_program *program = NULL;
     source->net.layout = layout[i];
@@ -181,14 +189,12 @@ static plim_status decide_by_programs(plim_device *device, plim_program_source *
       plim_program_free(best);
       return status;
     }
-    int64_t ns = fastest_ns(program->profile[PLIM_PROGRAM_TRAIN]);
-    if (best && !is_faster(ns, best_ns)) {
+    if (best && !is_better(program, best)) {
       plim_program_free(program);
       continue;
     }
     plim_program_free(best);
     best = program;
-    best_ns = ns;
     best_layout = layout[i];
   }
   source->net.layout = best_layout;
