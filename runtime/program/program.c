@@ -159,7 +159,7 @@ static plim_status check_no_homes(const plim_program *program) {
   return plim_fail(program->ctx, PLIM_EUSAGE,
                    "the last batch cannot be decided online: what persists is partly at home in %s, and a policy knows "
                    "one arena; give it more bytes, or leave out the last batch",
-                   train->page[0].name);
+                   train->page[plim_page_index(FIRST_PAGE_SPACE)].name);
 }
 
 plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,

@@ -188,18 +188,11 @@ static double percent_of_whole(const budget_front *c, int64_t bytes) {
   return 100.0 * (double)bytes / (double)c->request->whole_bytes;
 }
 
-static int places(const plim_plan *plan) {
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    if (plan->page[k].computes) return 1;
-  }
-  return 0;
-}
-
 /* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on n
  * devices the n-th part of it. */
 static double bound_of(const budget_front *c, const plim_plan *plan) {
   const plim_paging *paging = c->request->options->paging;
-  if (!paging || places(plan)) return plim_plan_bound_percent(plan);
+  if (!paging || plim_plan_other_devices(plan) > 0) return plim_plan_bound_percent(plan);
   return 100.0 / (paging->n_devices + 1) - 100;
 }
 
