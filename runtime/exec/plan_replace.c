@@ -79,7 +79,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_refused_clear(exec);
   plim_exec_claim(exec, PLIM_NONE);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
-  plim_exec_grow_kernels(exec, plan);
+  plim_exec_begin_kernels(exec, plan);
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *fresh, &fresh));
   for (int32_t i = 0; i < exec->n_plans; i++) {
     PLIM_TRY_OR_DONE(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
