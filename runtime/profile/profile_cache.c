@@ -20,7 +20,7 @@ static plim_status name_file(plim_profile_cache *cache, const char *folder) {
   plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
   char hash[PLIM_FINGERPRINT_BYTES], name[PLIM_FINGERPRINT_BYTES];
   plim_document_write_machine(&text, &cache->machine);
-  if (cache->beside > 0) plim_text_format(&text, ", \"beside\": %d", (int)cache->beside);
+  if (cache->busy_devices > 0) plim_text_format(&text, ", \"beside\": %d", (int)cache->busy_devices);
   plim_status status = text.status;
   if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
   plim_text_free(&text);
@@ -95,19 +95,20 @@ static void clear(plim_profile_cache *cache) {
 static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   plim_machine machine = {.threads = 0};
   int32_t n = 0;
-  int64_t beside = 0;
+  int64_t busy_devices = 0;
   plim_json_at root = plim_json_root(doc);
   plim_document_read_head(&root, kind);
   plim_json_at machine_at = plim_json_object(&root, "machine");
   plim_document_read_machine(&machine_at, &machine);
   plim_json_end(&machine_at);
-  if (plim_json_has(&root, "beside")) beside = plim_json_int(&root, "beside", 1, INT32_MAX);
+  if (plim_json_has(&root, "beside")) busy_devices = plim_json_int(&root, "beside", 1, INT32_MAX);
   plim_json_at list = plim_json_list(&root, "rows", &n);
   plim_json_end(&root);
   if (doc->status == PLIM_OK && plim_machine_differs(&machine, &cache->machine, PLIM_MACHINE_SAME, NULL)) {
     plim_json_fail(&machine_at, NULL, "is another machine");
   }
-  if (doc->status == PLIM_OK && beside != cache->beside) plim_json_fail(&root, "beside", "is another number");
+  if (doc->status == PLIM_OK && busy_devices != cache->busy_devices)
+    plim_json_fail(&root, "beside", "is another number");
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_profile_row read = {.time_ns = PLIM_UNKNOWN}, *row = NULL;
@@ -144,12 +145,12 @@ static plim_status load(plim_profile_cache *out) {
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 
-plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine, int32_t beside,
-                                    plim_profile_cache *out) {
+plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
+                                    int32_t busy_devices, plim_profile_cache *out) {
   memset(out, 0, sizeof *out);
   out->ctx = ctx;
   out->machine = *machine;
-  out->beside = beside;
+  out->busy_devices = busy_devices;
   PLIM_TRY(name_file(out, folder));
   return load(out);
 }
@@ -217,7 +218,7 @@ static plim_status write_file(const plim_profile_cache *cache) {
   plim_text_add(&text, "  \"machine\": {");
   plim_document_write_machine(&text, &cache->machine);
   plim_text_add(&text, "},\n");
-  if (cache->beside > 0) plim_text_format(&text, "  \"beside\": %d,\n", (int)cache->beside);
+  if (cache->busy_devices > 0) plim_text_format(&text, "  \"beside\": %d,\n", (int)cache->busy_devices);
   plim_text_add(&text, "  \"rows\": [");
   for (int32_t i = 0; i < cache->n; i++) {
     const plim_profile_row *row = &cache->row[i];
