@@ -172,9 +172,9 @@ plim_status plim_import_dtr(plim_context *ctx, const char *file, const char *tex
   PLIM_TRY_OR_DONE(read_log(&im));
   PLIM_TRY_OR_DONE(plim_handles_build(&im.program, &handles));
   plim_graph_set_handles(im.graph, handles);
-  plim_graph_builder *b = im.graph;
+  plim_graph_builder *builder = im.graph;
   im.graph = NULL;
-  PLIM_TRY_OR_DONE(plim_graph_end(b, out));
+  PLIM_TRY_OR_DONE(plim_graph_end(builder, out));
 done:
   release(&im);
   return status;
