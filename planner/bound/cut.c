@@ -41,9 +41,9 @@ static void free_tools(cut_tools *tools) {
 static plim_status make_tools(const plim_problem *p, int is_order_fixed, cut_tools *out) {
   plim_status status;
   if (out->flow) return PLIM_OK;
-  PLIM_CHECK(plim_cut_model_make(p, is_order_fixed, &out->model));
-  PLIM_CHECK(plim_cut_solver_new(out->model, &out->solver));
-  PLIM_CHECK(plim_cut_flow_new(out->model, &out->flow));
+  PLIM_TRY_OR_DONE(plim_cut_model_make(p, is_order_fixed, &out->model));
+  PLIM_TRY_OR_DONE(plim_cut_solver_new(out->model, &out->solver));
+  PLIM_TRY_OR_DONE(plim_cut_flow_new(out->model, &out->flow));
 done:
   if (status != PLIM_OK) free_tools(out);
   return status;
@@ -107,13 +107,13 @@ static plim_status suggest(plim_incumbent *inc, const cut_tools *tools, cut_allo
     plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
     plim_submit_result result;
     int64_t before = plim_cut_solver_work(tools->solver);
-    PLIM_CHECK(plim_cut_solve(tools->solver, target, &limits, &answer));
+    PLIM_TRY_OR_DONE(plim_cut_solve(tools->solver, target, &limits, &answer));
     left.work -= plim_cut_solver_work(tools->solver) - before;
     if (answer.cost_ns == PLIM_TIME_INFINITE) break;
-    PLIM_CHECK(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.packing_rounds, &result));
+    PLIM_TRY_OR_DONE(plim_cut_walk(tools->flow, tools->model, answer.solution, target, &trial));
+    PLIM_TRY_OR_DONE(plim_incumbent_submit(inc, &trial, bound_tuning.cut.packing_rounds, &result));
     int faster = result.peak_bytes <= inc->task.budget_bytes && result.time_ns < fastest;
-    if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(start, result.schedule));
+    if (i == 0 || faster) PLIM_TRY_OR_DONE(plim_schedule_copy(start, result.schedule));
     if (faster) fastest = result.time_ns;
     if (result.bytes <= inc->task.budget_bytes) break;
     target -= (i + 1) * (result.bytes - inc->task.budget_bytes);

@@ -137,16 +137,16 @@ plim_status plim_cut_model_make(const plim_problem *p, int is_order_fixed, plim_
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *model, &model));
   model->problem = p;
   model->order.ctx = model->segments.ctx = p->ctx;
-  PLIM_CHECK(plim_cut_order_make(p, is_order_fixed, &model->order));
-  PLIM_CHECK(plim_cut_segments_make(p, &model->order, &model->segments));
+  PLIM_TRY_OR_DONE(plim_cut_order_make(p, is_order_fixed, &model->order));
+  PLIM_TRY_OR_DONE(plim_cut_segments_make(p, &model->order, &model->segments));
   int64_t columns = model->segments.n;
   for (int32_t v = 0; v < p->n_ops; v++) columns += p->op[v].n_choices - 1;
   model->column_capacity = (int32_t)columns;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items * model->order.words, sizeof *model->needed, &model->needed));
-  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->cost_ns, &model->cost_ns));
-  PLIM_CHECK(plim_allocate(p->ctx, columns, sizeof *model->saved_bytes, &model->saved_bytes));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *model->cut, &model->cut));
-  PLIM_CHECK(fill_model(model));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items * model->order.words, sizeof *model->needed, &model->needed));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, columns, sizeof *model->cost_ns, &model->cost_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, columns, sizeof *model->saved_bytes, &model->saved_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *model->cut, &model->cut));
+  PLIM_TRY_OR_DONE(fill_model(model));
   *out = model;
 done:
   if (status != PLIM_OK) plim_cut_model_free(model);

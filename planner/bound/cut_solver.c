@@ -60,10 +60,10 @@ plim_status plim_cut_solver_new(const plim_cut_model *model, plim_cut_solver **o
   *solver = (plim_cut_solver){
       .model = model, .ctx = ctx, .n_columns = model->n_columns, .rows = {.ctx = ctx}, .tree = {.ctx = ctx}};
   lay_out(solver, &solver->block, rows);
-  PLIM_CHECK(plim_block_allocate(ctx, &solver->block));
+  PLIM_TRY_OR_DONE(plim_block_allocate(ctx, &solver->block));
   lay_out(solver, &solver->block, rows);
-  PLIM_CHECK(plim_cut_flow_new(model, &solver->flow));
-  PLIM_CHECK(make_program(solver, rows));
+  PLIM_TRY_OR_DONE(plim_cut_flow_new(model, &solver->flow));
+  PLIM_TRY_OR_DONE(make_program(solver, rows));
   *out = solver;
 done:
   if (status != PLIM_OK) plim_cut_solver_free(solver);

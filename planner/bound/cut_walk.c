@@ -167,11 +167,12 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
   lay_out(&walk, &walk.block);
   begin_walk_state(&walk);
   for (int32_t v = 0; v < p->n_ops; v++) {
-    PLIM_CHECK(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);
-    PLIM_CHECK(walk_op(&walk, flow, v, budget_bytes));
+    PLIM_TRY_OR_DONE(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);
+    PLIM_TRY_OR_DONE(walk_op(&walk, flow, v, budget_bytes));
   }
   for (int32_t a = 0; a < p->n_ops; a++) {
-    if (walk.missing[a] && is_read_later(&walk, a, p->n_ops)) PLIM_CHECK(run_again_with_inputs(&walk, a, p->n_ops - 1));
+    if (walk.missing[a] && is_read_later(&walk, a, p->n_ops))
+      PLIM_TRY_OR_DONE(run_again_with_inputs(&walk, a, p->n_ops - 1));
   }
 done:
   plim_block_release(p->ctx, &walk.block);

@@ -54,8 +54,8 @@ static plim_status add_op(const plim_problem *p, const plim_cut_order *order, in
 plim_status plim_cut_segments_make(const plim_problem *p, const plim_cut_order *order, plim_cut_segments *out) {
   plim_cut_segments segments = {.ctx = p->ctx, .n_ops = p->n_ops};
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, segments.n_ops + 1, sizeof *segments.first, &segments.first));
-  for (int32_t op = 0; op < p->n_ops; op++) PLIM_CHECK(add_op(p, order, op, &segments));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, segments.n_ops + 1, sizeof *segments.first, &segments.first));
+  for (int32_t op = 0; op < p->n_ops; op++) PLIM_TRY_OR_DONE(add_op(p, order, op, &segments));
   segments.first[p->n_ops] = segments.n;
 done:
   if (status != PLIM_OK) plim_cut_segments_free(&segments);

@@ -61,10 +61,10 @@ static void find_cuts(plim_forward *forward) {
 plim_status plim_forward_make(const plim_problem *p, plim_forward *out) {
   plim_forward forward = {.problem = p};
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *forward.op, &forward.op));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *forward.is_forward, &forward.is_forward));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *forward.is_cut, &forward.is_cut));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *forward.last_reader, &forward.last_reader));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *forward.op, &forward.op));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *forward.is_forward, &forward.is_forward));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *forward.is_cut, &forward.is_cut));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *forward.last_reader, &forward.last_reader));
   int marked = is_marked(p);
   int32_t end = marked ? p->n_ops - 1 : widest_moment(p);
   for (int32_t v = 0; v <= end; v++) {

@@ -90,15 +90,15 @@ plim_status plim_stages_new(const plim_problem *p, plim_checkpoint_kind kind, in
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *stages, &stages));
   stages->problem = p;
-  PLIM_CHECK(plim_forward_make(p, &stages->forward));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops + 2, sizeof *stages->first, &stages->first));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops + 2, sizeof *stages->tail, &stages->tail));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops + 2, sizeof *stages->state, &stages->state));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *stages->made, &stages->made));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *stages->read, &stages->read));
+  PLIM_TRY_OR_DONE(plim_forward_make(p, &stages->forward));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops + 2, sizeof *stages->first, &stages->first));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops + 2, sizeof *stages->tail, &stages->tail));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops + 2, sizeof *stages->state, &stages->state));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *stages->made, &stages->made));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *stages->read, &stages->read));
   place_stages(stages, kind, max_stages);
   find_items(stages);
-  PLIM_CHECK(list_states(stages));
+  PLIM_TRY_OR_DONE(list_states(stages));
   find_tail(stages);
   *out = stages;
 done:

@@ -14,9 +14,9 @@ plim_status plim_checkpoints_new(const plim_problem *p, plim_checkpoints **out) 
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *checkpoints, &checkpoints));
   checkpoints->problem = p;
-  PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *checkpoints->kept, &checkpoints->kept));
-  PLIM_CHECK(plim_forward_make(p, &checkpoints->forward));
-  PLIM_CHECK(plim_demand_make(p, &checkpoints->demand));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_ops, sizeof *checkpoints->kept, &checkpoints->kept));
+  PLIM_TRY_OR_DONE(plim_forward_make(p, &checkpoints->forward));
+  PLIM_TRY_OR_DONE(plim_demand_make(p, &checkpoints->demand));
   *out = checkpoints;
 done:
   if (status != PLIM_OK) plim_checkpoints_free(checkpoints);

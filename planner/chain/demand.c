@@ -11,10 +11,10 @@ enum { RUN_NS = 100 /* that a run on demand takes, by guess: for deadlines */ };
 plim_status plim_demand_make(const plim_problem *p, plim_demand *out) {
   plim_demand demand = {.problem = p};
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *demand.available, &demand.available));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *demand.ran, &demand.ran));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *demand.stack, &demand.stack));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_ops, sizeof *demand.seen, &demand.seen));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *demand.available, &demand.available));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *demand.ran, &demand.ran));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *demand.stack, &demand.stack));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_ops, sizeof *demand.seen, &demand.seen));
   *out = demand;
 done:
   if (status != PLIM_OK) plim_demand_free(&demand);

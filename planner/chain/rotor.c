@@ -102,8 +102,8 @@ plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, in
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *rotor, &rotor));
   *rotor = (plim_rotor){.ctx = ctx, .chain = chain, .n_units = n_units, .unit_bytes = unit_bytes};
-  PLIM_CHECK(plim_allocate(ctx, table_size(rotor), sizeof *rotor->value, &rotor->value));
-  PLIM_CHECK(fill_table(rotor));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, table_size(rotor), sizeof *rotor->value, &rotor->value));
+  PLIM_TRY_OR_DONE(fill_table(rotor));
   *out = rotor;
 done:
   if (status != PLIM_OK) plim_rotor_free(rotor);

@@ -214,12 +214,12 @@ static plim_status measure_all(plim_stage_costs *costs) {
   stage_meter meter = {.costs = costs, .stages = stages, .problem = p, .schedule = {.ctx = p->ctx}};
   candidate *list = NULL;
   plim_status status;
-  PLIM_CHECK(plim_demand_make(p, &meter.demand));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *meter.alive, &meter.alive));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
+  PLIM_TRY_OR_DONE(plim_demand_make(p, &meter.demand));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *meter.alive, &meter.alive));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
   for (meter.stage = 0; meter.stage < stages->n; meter.stage++) {
     set_options(costs, meter.stage, list);
-    PLIM_CHECK(measure_stage(&meter));
+    PLIM_TRY_OR_DONE(measure_stage(&meter));
   }
 done:
   plim_demand_free(&meter.demand);
@@ -235,11 +235,11 @@ plim_status plim_stage_costs_new(const plim_stages *stages, plim_stage_costs **o
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *costs, &costs));
   costs->stages = stages;
-  PLIM_CHECK(plim_allocate(ctx, stages->n, sizeof *costs->stage, &costs->stage));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)stages->n * stages->n, sizeof *costs->state_bytes, &costs->state_bytes));
-  PLIM_CHECK(plim_allocate(ctx, stages->problem->n_items, sizeof *costs->drop_at, &costs->drop_at));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, stages->n, sizeof *costs->stage, &costs->stage));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)stages->n * stages->n, sizeof *costs->state_bytes, &costs->state_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, stages->problem->n_items, sizeof *costs->drop_at, &costs->drop_at));
   sum_states(costs);
-  PLIM_CHECK(measure_all(costs));
+  PLIM_TRY_OR_DONE(measure_all(costs));
   costs->chain = (plim_rotor_chain){.n = stages->n, .stage = costs->stage, .state_bytes = costs->state_bytes};
   *out = costs;
 done:

@@ -10,8 +10,8 @@ plim_status plim_stage_runner_make(const plim_stages *stages, plim_stage_runner 
   const plim_problem *p = stages->problem;
   plim_stage_runner runner = {.stages = stages, .schedule = {.ctx = p->ctx}};
   plim_status status;
-  PLIM_CHECK(plim_demand_make(p, &runner.demand));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *runner.held, &runner.held));
+  PLIM_TRY_OR_DONE(plim_demand_make(p, &runner.demand));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *runner.held, &runner.held));
   *out = runner;
 done:
   if (status != PLIM_OK) plim_stage_runner_free(&runner);

@@ -103,15 +103,15 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   plan_writer writer = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
   writer.buffer_capacity = timeline->n_lifetimes + schedule->n + p->graph->n_storages;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *writer.command, &writer.command));
-  PLIM_CHECK(plim_allocate(ctx, writer.buffer_capacity, sizeof *writer.buffer, &writer.buffer));
-  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *writer.variant, &writer.variant));
-  PLIM_CHECK(plim_allocate(ctx, p->n_choices, sizeof *writer.variant_at, &writer.variant_at));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, schedule->n, sizeof *writer.command, &writer.command));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, writer.buffer_capacity, sizeof *writer.buffer, &writer.buffer));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, schedule->n, sizeof *writer.variant, &writer.variant));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_choices, sizeof *writer.variant_at, &writer.variant_at));
   write_commands(&writer);
   write_persistent(&writer);
   write_lifetimes(&writer);
   write_workspaces(&writer);
-  PLIM_CHECK(write_plan(&writer, emission, out));
+  PLIM_TRY_OR_DONE(write_plan(&writer, emission, out));
 done:
   plim_release(ctx, writer.command, schedule->n, sizeof *writer.command);
   plim_release(ctx, writer.buffer, writer.buffer_capacity, sizeof *writer.buffer);

@@ -64,8 +64,8 @@ plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_op
                           .least_bytes = INT64_MAX,
                           .conflict = {.ctx = ctx},
                           .conflict_bytes = INT64_MAX};
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *inc->own, &inc->own));
-  PLIM_CHECK(begin_own(problem, inc->own));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *inc->own, &inc->own));
+  PLIM_TRY_OR_DONE(begin_own(problem, inc->own));
   *out = inc;
 done:
   if (status != PLIM_OK) plim_incumbent_end(inc);

@@ -48,8 +48,8 @@ static plim_status sort_edges(problem_builder *builder) {
     if (builder->edges[e].row >= keys) keys = builder->edges[e].row + 1;
     if (builder->edges[e].value >= keys) keys = builder->edges[e].value + 1;
   }
-  PLIM_CHECK(plim_allocate(ctx, 2 * ((int64_t)keys + 1), sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(ctx, builder->n_edges, sizeof *sorted, &sorted));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * ((int64_t)keys + 1), sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, builder->n_edges, sizeof *sorted, &sorted));
   sort_pass(builder->edges, builder->n_edges, 1, keys, first, sorted);
   sort_pass(sorted, builder->n_edges, 0, keys, first + keys + 1, builder->edges);
 done:

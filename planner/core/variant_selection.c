@@ -36,9 +36,9 @@ plim_status plim_variant_selection_make(const plim_problem *p, plim_variant_sele
   plim_status status;
   *out = (plim_variant_selection){.problem = p, .is_useful = is_useful(p)};
   if (!out->is_useful) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(p->ctx, (int64_t)p->n_ops + 1, sizeof *out->first, &out->first));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, (int64_t)p->n_ops + 1, sizeof *out->first, &out->first));
   for (int32_t v = 0; v < p->n_ops; v++) out->first[v + 1] = out->first[v] + p->op[v].n_choices;
-  PLIM_CHECK(plim_allocate(p->ctx, out->first[p->n_ops], sizeof *out->key_sum, &out->key_sum));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, out->first[p->n_ops], sizeof *out->key_sum, &out->key_sum));
 done:
   if (status != PLIM_OK) plim_variant_selection_free(out);
   return status;

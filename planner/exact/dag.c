@@ -115,10 +115,10 @@ plim_status plim_dag_make(const plim_problem *p, int64_t budget, plim_dag **out)
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *dag, &dag));
   *dag = (plim_dag){.ctx = p->ctx, .problem = p, .is_exact = 1, .base_bytes = p->persistent_bytes};
   for (int32_t o = 0; o < p->n_ops; o++) dag->pool_capacity += 2 * (int64_t)p->op[o].reads.n;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *dag->item_node, &dag->item_node));
-  PLIM_CHECK(plim_allocate(p->ctx, dag->pool_capacity, sizeof *dag->pool, &dag->pool));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *dag->item_node, &dag->item_node));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, dag->pool_capacity, sizeof *dag->pool, &dag->pool));
   number_nodes(dag);
-  PLIM_CHECK(plim_allocate(p->ctx, dag->n, sizeof *dag->own_node, &dag->own_node));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, dag->n, sizeof *dag->own_node, &dag->own_node));
   dag->node = dag->own_node;
   describe_inputs(dag);
   describe_ops(dag);

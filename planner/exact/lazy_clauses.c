@@ -17,13 +17,13 @@ plim_status plim_lazy_clauses_make(plim_context *ctx, int32_t n, const int32_t *
   plim_lazy_clauses clauses = {.ctx = ctx, .n_variables = n, .bump = 1, .clause_bump = 1};
   int64_t sides = 2 * (int64_t)n + 1;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.least, &clauses.least));
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.latest, &clauses.latest));
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.watch, &clauses.watch));
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.activity, &clauses.activity));
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.need_at, &clauses.need_at));
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.need_least, &clauses.need_least));
-  PLIM_CHECK(plim_allocate(ctx, sides, sizeof *clauses.touched, &clauses.touched));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.least, &clauses.least));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.latest, &clauses.latest));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.watch, &clauses.watch));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.activity, &clauses.activity));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.need_at, &clauses.need_at));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.need_least, &clauses.need_least));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, sides, sizeof *clauses.touched, &clauses.touched));
   for (int32_t x = 0; x < n; x++) {
     clauses.least[2 * x] = low[x];
     clauses.least[2 * x + 1] = -high[x];

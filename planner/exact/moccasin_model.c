@@ -33,11 +33,11 @@ static plim_status make_variables(plim_moccasin_model *model, int32_t copies) {
     if (n > INT32_MAX / 4) return plim_fail(ctx, PLIM_EUNSUPPORTED, "too many copies of too many ops to search");
   }
   model->first[dag->n] = model->n_variables = (int32_t)n;
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *model->node_of, &model->node_of));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *model->absent, &model->absent));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *model->next_in_stage, &model->next_in_stage));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *low, &low));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *high, &high));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *model->node_of, &model->node_of));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *model->absent, &model->absent));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *model->next_in_stage, &model->next_in_stage));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *low, &low));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *high, &high));
   for (int32_t v = 0; v < dag->n; v++) {
     for (int32_t x = model->first[v]; x < model->first[v + 1]; x++) {
       model->node_of[x] = v;
@@ -45,7 +45,7 @@ static plim_status make_variables(plim_moccasin_model *model, int32_t copies) {
       high[x] = model->absent[x] = dag->node[v].last_stage + 1;
     }
   }
-  PLIM_CHECK(plim_lazy_clauses_make(ctx, model->n_variables, low, high, &model->clauses));
+  PLIM_TRY_OR_DONE(plim_lazy_clauses_make(ctx, model->n_variables, low, high, &model->clauses));
 done:
   plim_release(ctx, low, n + 1, sizeof *low);
   plim_release(ctx, high, n + 1, sizeof *high);
@@ -56,13 +56,13 @@ plim_status plim_moccasin_make(const plim_dag *dag, int32_t copies, int64_t limi
   plim_moccasin_model model = {.dag = dag, .limit_bytes = limit_bytes};
   plim_context *ctx = dag->ctx;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)dag->n + 1, sizeof *model.first, &model.first));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model.bytes, &model.bytes));
-  PLIM_CHECK(make_variables(&model, copies));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model.head, &model.head));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model.begin_of, &model.begin_of));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model.covered, &model.covered));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model.item, &model.item));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)dag->n + 1, sizeof *model.first, &model.first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *model.bytes, &model.bytes));
+  PLIM_TRY_OR_DONE(make_variables(&model, copies));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *model.head, &model.head));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *model.begin_of, &model.begin_of));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *model.covered, &model.covered));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *model.item, &model.item));
   for (int32_t v = 0; v < dag->n; v++) {
     model.bytes[v] = dag->node[v].bytes;
     if (model.bytes[v] > model.largest_bytes) model.largest_bytes = model.bytes[v];

@@ -206,11 +206,11 @@ plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget, int64_t m
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *model, &model));
   *model = (plim_stage_model){.dag = dag, .n = dag->n, .linear = {.ctx = ctx}, .max_repeat_ns = max_repeat_ns};
   model->budget = fmax(1, in_units(dag, budget - dag->base_bytes));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *model->last_use, &model->last_use));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *model->run, &model->run));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *model->keep, &model->keep));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *model->release, &model->release));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *model->used, &model->used));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *model->last_use, &model->last_use));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, sizeof *model->run, &model->run));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, sizeof *model->keep, &model->keep));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, sizeof *model->release, &model->release));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, sizeof *model->used, &model->used));
   find_last_uses(model);
   for (int32_t t = 0; t < model->n; t++) {
     add_run_and_keep(model, t);
@@ -218,7 +218,7 @@ plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget, int64_t m
     add_used(model, t);
   }
   add_rows(model);
-  PLIM_CHECK(model->linear.status);
+  PLIM_TRY_OR_DONE(model->linear.status);
   *out = model;
 done:
   if (status != PLIM_OK) plim_stage_model_free(model);

@@ -19,9 +19,9 @@ plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **o
   *stages = (plim_stage_schedule){.dag = dag, .n = dag->n};
   int64_t cells = (int64_t)dag->n * dag->n;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, cells, 1, &stages->keep));
-  PLIM_CHECK(plim_allocate(ctx, cells, 1, &stages->run));
-  PLIM_CHECK(plim_allocate(ctx, dag->n, sizeof *stages->latest, &stages->latest));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, 1, &stages->keep));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, 1, &stages->run));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, dag->n, sizeof *stages->latest, &stages->latest));
   *out = stages;
 done:
   if (status != PLIM_OK) plim_stage_schedule_free(stages);

@@ -84,8 +84,8 @@ static plim_status grow(plim_staged *staged, int32_t positions) {
   int64_t *level = NULL;
   int32_t *at[4] = {NULL, NULL, NULL, NULL};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *level, &level));
-  for (int i = 0; i < 4; i++) PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *at[i], &at[i]));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *level, &level));
+  for (int i = 0; i < 4; i++) PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *at[i], &at[i]));
   plim_release(ctx, staged->node, staged->capacity, sizeof *staged->node);
   plim_release(ctx, staged->stage, staged->capacity, sizeof *staged->stage);
   plim_release(ctx, staged->last, staged->capacity, sizeof *staged->last);

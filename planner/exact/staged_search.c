@@ -343,12 +343,12 @@ plim_status plim_staged_search_run(plim_staged_search *task, const plim_repeats 
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;
-  PLIM_CHECK(plim_moccasin_make(task->dag, task->copies, task->limit_bytes, &search.model));
+  PLIM_TRY_OR_DONE(plim_moccasin_make(task->dag, task->copies, task->limit_bytes, &search.model));
   n = (int64_t)search.model.n_variables + 1;
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.phase, &search.phase));
-  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *search.assumed, &search.assumed));
-  PLIM_CHECK(begin_from(&search, start ? start : &none));
-  PLIM_CHECK(alternate(&search));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *search.phase, &search.phase));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * n, sizeof *search.assumed, &search.assumed));
+  PLIM_TRY_OR_DONE(begin_from(&search, start ? start : &none));
+  PLIM_TRY_OR_DONE(alternate(&search));
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:
   plim_release(ctx, search.phase, n, sizeof *search.phase);

@@ -121,16 +121,16 @@ static plim_status plan_by_strategy(plim_context *ctx, const plim_graph *graph, 
   plim_incumbent *inc = NULL;
   plim_status status;
   int32_t from_front;
-  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &call));
-  PLIM_CHECK(plim_incumbent_begin(call.problem, options, &inc));
+  PLIM_TRY_OR_DONE(plim_strategy_begin(ctx, graph, profile, options, &call));
+  PLIM_TRY_OR_DONE(plim_incumbent_begin(call.problem, options, &inc));
   inc->task.enough_bytes = enough_bytes;
   inc->task.known_ns = known_ns;
-  PLIM_CHECK(status_of_strategy(inc, plim_strategy_run(inc, call.strategy, NULL, &from_front)));
+  PLIM_TRY_OR_DONE(status_of_strategy(inc, plim_strategy_run(inc, call.strategy, NULL, &from_front)));
   if (!inc->has_best) {
     status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->task.budget_bytes);
     goto done;
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, call.strategy->name, out));
+  PLIM_TRY_OR_DONE(plim_incumbent_emit(inc, call.strategy->name, out));
 done:
   plim_incumbent_end(inc);
   plim_strategy_end(&call);

@@ -28,7 +28,7 @@ plim_status plim_floor_search(plim_incumbent *inc, const plim_strategy_call *cal
   plim_schedule keep_all = {.ctx = call->problem->ctx};
   plim_status status;
   const int64_t started_ns = plim_now_ns();
-  PLIM_CHECK(find_keep_all(call, &keep_all, &floor->keep_all_bytes));
+  PLIM_TRY_OR_DONE(find_keep_all(call, &keep_all, &floor->keep_all_bytes));
   inc->task.min_memory = 1;
   inc->task.started_ns = started_ns; /* one limit for both */
   inc->shared.keep_all = &keep_all;
@@ -48,16 +48,16 @@ plim_status plim_floor_find(const plim_strategy_call *call, plim_front *front, p
   const int64_t wanted_bytes = call->options->budget_bytes;
   plim_status status;
   free_options.budget_bytes = PLIM_BYTES_UNLIMITED;
-  PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  PLIM_CHECK(plim_floor_search(inc, call, front, &floor));
+  PLIM_TRY_OR_DONE(plim_incumbent_begin(problem, &free_options, &inc));
+  PLIM_TRY_OR_DONE(plim_floor_search(inc, call, front, &floor));
   floor.cut_short = plim_incumbent_is_out_of_time(inc);
   inc->task.budget_bytes = inc->best_bytes; /* the best is a plan for that budget */
   floor.smallest_bytes = inc->task.budget_bytes;
   plim_bound_floor(problem, &floor);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
-    PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
+    PLIM_TRY_OR_DONE(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, call->strategy->name, &made));
+  PLIM_TRY_OR_DONE(plim_incumbent_emit(inc, call->strategy->name, &made));
   *out = floor;
   if (plan) {
     *plan = made;

@@ -12,8 +12,8 @@ static plim_status make_profile(const plim_graph *graph, const int64_t *cost, pl
   plim_variant *variant = NULL;
   int32_t *first = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *variant, &variant));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_ops, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
   for (int32_t o = 0; o < graph->n_ops; o++) {
     variant[o].time_ns = cost[o];
     variant[o].workspace_bytes = graph->costs ? graph->costs->workspace[o] : 0;

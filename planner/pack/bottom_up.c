@@ -105,11 +105,11 @@ static void lay_out(plim_bottom_up *bottom_up, plim_block *block) {
 plim_status plim_bottom_up_new(const plim_units *units, plim_bottom_up **out) {
   plim_bottom_up *bottom_up = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *bottom_up, &bottom_up));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, 1, sizeof *bottom_up, &bottom_up));
   *bottom_up = (plim_bottom_up){
       .units = units, .random = {1}, .packed_size = INT64_MAX, .groups = (units->n + GROUP - 1) / GROUP};
   lay_out(bottom_up, &bottom_up->block);
-  PLIM_CHECK(plim_block_allocate(units->ctx, &bottom_up->block));
+  PLIM_TRY_OR_DONE(plim_block_allocate(units->ctx, &bottom_up->block));
   lay_out(bottom_up, &bottom_up->block);
   for (int32_t b = 0; b < units->n; b++) {
     const plim_box *box = &units->boxes->box[b];

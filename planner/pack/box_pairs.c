@@ -57,16 +57,16 @@ plim_status plim_pairs_new(const plim_units *units, plim_pairs **out) {
   *out = NULL;
   if (n_pairs > PLIM_PAIRS_MAX) return PLIM_OK;
   int64_t bytes_a_node = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *pairs, &pairs));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *pairs, &pairs));
   *pairs = (plim_pairs){.units = units, .n_pairs = n_pairs};
   pairs->depths = n_pairs + 1 < pack_tuning.pairs.kept_bytes / bytes_a_node
                       ? n_pairs + 1
                       : (int32_t)(pack_tuning.pairs.kept_bytes / bytes_a_node);
-  PLIM_CHECK(plim_allocate(ctx, n_pairs, sizeof *pairs->pair, &pairs->pair));
-  PLIM_CHECK(plim_allocate(ctx, n_pairs, 1, &pairs->decided));
-  PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *pairs->range, &pairs->range));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)pairs->depths * units->n, sizeof *pairs->kept, &pairs->kept));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)pairs->depths * n_pairs, 1, &pairs->chosen));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_pairs, sizeof *pairs->pair, &pairs->pair));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_pairs, 1, &pairs->decided));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units->n, sizeof *pairs->range, &pairs->range));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)pairs->depths * units->n, sizeof *pairs->kept, &pairs->kept));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)pairs->depths * n_pairs, 1, &pairs->chosen));
   (void)count_pairs(units, pairs->pair);
   *out = pairs;
 done:

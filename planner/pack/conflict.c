@@ -66,16 +66,16 @@ static plim_status try_to_refute(deletion_filter *filter, plim_pack_outcome *out
   plim_status status;
   *outcome = PLIM_PACK_LIMIT;
   if (plim_effort_over(filter->ctx, filter->boxes->n)) return stopped(filter);
-  PLIM_CHECK(plim_selection_make(filter->ctx, filter->boxes, filter->member, &chosen));
-  PLIM_CHECK(plim_units_make(filter->ctx, &chosen.boxes, &units));
-  PLIM_CHECK(plim_allocate(filter->ctx, units.n, sizeof *offset, &offset));
-  PLIM_CHECK(plim_exact_new(&units, filter->nodes, &exact));
+  PLIM_TRY_OR_DONE(plim_selection_make(filter->ctx, filter->boxes, filter->member, &chosen));
+  PLIM_TRY_OR_DONE(plim_units_make(filter->ctx, &chosen.boxes, &units));
+  PLIM_TRY_OR_DONE(plim_allocate(filter->ctx, units.n, sizeof *offset, &offset));
+  PLIM_TRY_OR_DONE(plim_exact_new(&units, filter->nodes, &exact));
   for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && filter->nodes > 0 && !plim_effort_over(filter->ctx, 0);
        restart++) {
     int64_t share = plim_exact_share(units.n, restart), used;
     plim_exact_limits limits = {share < filter->nodes ? share : filter->nodes, INT64_MAX};
     *outcome = plim_exact_run(exact, filter->capacity / chosen.boxes.align, restart, &limits, offset, &used);
-    PLIM_CHECK(plim_exact_status(exact));
+    PLIM_TRY_OR_DONE(plim_exact_status(exact));
     filter->nodes -= used + 1;
   }
   status = stopped(filter);
@@ -162,9 +162,9 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   plim_status status;
   memset(member, 0, (size_t)boxes->n);
   *out = (plim_conflict){0};
-  PLIM_CHECK(plim_allocate(ctx, boxes->n, 1, &before));
-  PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &chosen));
-  PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, boxes->n, 1, &before));
+  PLIM_TRY_OR_DONE(plim_selection_make(ctx, boxes, NULL, &chosen));
+  PLIM_TRY_OR_DONE(plim_units_make(ctx, &chosen.boxes, &units));
   if (units.peak_units * chosen.boxes.align > capacity) {
     status = explain_step(&filter, &units, before, out);
   } else if (chosen.boxes.n <= (units.has_windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {

@@ -286,14 +286,14 @@ plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const ch
                                    plim_buffer_list **out) {
   plim_buffer_list *list = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *list, &list));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *list, &list));
   list->ctx = ctx;
-  PLIM_CHECK(allocate_list(list, text, bytes));
+  PLIM_TRY_OR_DONE(allocate_list(list, text, bytes));
   reader input = {.buffers = list, .name = name, .unread = {list->chars, list->chars + bytes}};
-  PLIM_CHECK(read_header(&input));
-  PLIM_CHECK(read_rows(&input));
-  PLIM_CHECK(check_ids(&input));
-  PLIM_CHECK(check_fixed(&input));
+  PLIM_TRY_OR_DONE(read_header(&input));
+  PLIM_TRY_OR_DONE(read_rows(&input));
+  PLIM_TRY_OR_DONE(check_ids(&input));
+  PLIM_TRY_OR_DONE(check_fixed(&input));
   *out = list;
 done:
   if (status != PLIM_OK) plim_buffer_list_free(list);

@@ -95,14 +95,14 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   if (units->n > (units->has_windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
   }
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *exact, &exact));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *exact, &exact));
   exact->units = units;
   exact->n = units->n;
   int64_t states = exact->n < pack_tuning.exact.few_boxes ? INT64_C(1) << exact->n : pack_tuning.exact.memo_max;
   for (exact->n_memo = pack_tuning.exact.memo_min; exact->n_memo < nodes && exact->n_memo < states;) exact->n_memo *= 2;
-  PLIM_CHECK(plim_sections_make(units, &exact->sections));
-  PLIM_CHECK(allocate_search(exact));
-  PLIM_CHECK(plim_allocate(ctx, exact->sections.n_sections, sizeof *live_units, &live_units));
+  PLIM_TRY_OR_DONE(plim_sections_make(units, &exact->sections));
+  PLIM_TRY_OR_DONE(allocate_search(exact));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, exact->sections.n_sections, sizeof *live_units, &live_units));
   fill_masks(exact);
   fill_totals(exact, live_units);
   fill_pairs(exact);

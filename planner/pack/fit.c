@@ -246,8 +246,8 @@ static plim_status count_pairs(const plim_units *units, int64_t *pairs) {
   int64_t *begin = NULL, *end = NULL;
   plim_status status;
   *pairs = 0;
-  PLIM_CHECK(plim_allocate(units->ctx, units->n, sizeof *begin, &begin));
-  PLIM_CHECK(plim_allocate(units->ctx, units->n, sizeof *end, &end));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, units->n, sizeof *begin, &begin));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, units->n, sizeof *end, &end));
   for (int32_t b = 0; b < units->n; b++) {
     begin[b] = units->boxes->box[b].begin;
     end[b] = units->boxes->box[b].end;
@@ -277,14 +277,14 @@ plim_status plim_fit_new(const plim_units *units, plim_fit **out) {
   plim_fit *fit = NULL;
   plim_status status;
   int32_t is_list;
-  PLIM_CHECK(plim_allocate(units->ctx, 1, sizeof *fit, &fit));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, 1, sizeof *fit, &fit));
   fit->units = units;
   fit->n = units->n;
-  PLIM_CHECK(wants_list(units, &is_list));
+  PLIM_TRY_OR_DONE(wants_list(units, &is_list));
   if (is_list) {
-    PLIM_CHECK(plim_allocate(units->ctx, fit->n, sizeof *fit->list, &fit->list));
+    PLIM_TRY_OR_DONE(plim_allocate(units->ctx, fit->n, sizeof *fit->list, &fit->list));
   } else {
-    PLIM_CHECK(make_tree(fit));
+    PLIM_TRY_OR_DONE(make_tree(fit));
   }
   *out = fit;
 done:

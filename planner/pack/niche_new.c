@@ -52,14 +52,14 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   plim_context *ctx = units->ctx;
   plim_niche *niche = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *niche, &niche));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *niche, &niche));
   *niche = (plim_niche){.units = units, .n = units->n, .memo.n = pack_tuning.niche.memo, .best.saved_open = INFINITY};
-  PLIM_CHECK(plim_sections_make(units, &niche->sections));
+  PLIM_TRY_OR_DONE(plim_sections_make(units, &niche->sections));
   niche->m = niche->sections.n_sections;
   niche->words = (niche->m + PLIM_WORD - 1) / PLIM_WORD;
   niche->depth_max = DEPTH_FACTOR * niche->n + 2;
   lay_out(niche, &niche->block);
-  PLIM_CHECK(plim_block_allocate(ctx, &niche->block));
+  PLIM_TRY_OR_DONE(plim_block_allocate(ctx, &niche->block));
   lay_out(niche, &niche->block);
   for (int64_t d = 0, m = niche->m + 1; d < niche->depth_max; d++) {
     niche->stack.frame[d] = (plim_niche_frame){.waiting = niche->stack.boxes + d * niche->n,

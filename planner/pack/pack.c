@@ -141,11 +141,11 @@ static plim_status search_exactly(pack_state *pack, int64_t nodes) {
   int64_t low = pack->goal - 1;
   int32_t max_tries = pack->has_target ? 1 : pack_tuning.pack.exact_tries;
   if (pack->has_target) nodes *= pack_tuning.pack.exact_tries;
-  PLIM_CHECK(plim_exact_new(&pack->units, nodes, &exact));
+  PLIM_TRY_OR_DONE(plim_exact_new(&pack->units, nodes, &exact));
   for (int32_t tries = 0; tries < max_tries && low + 1 < pack->packed_units; tries++) {
     int64_t capacity = tries == 0 ? pack->goal : low + (pack->packed_units - low) / 2;
     plim_pack_outcome outcome;
-    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, pack->trial, &outcome));
+    PLIM_TRY_OR_DONE(plim_exact_search(exact, capacity, nodes, INT64_MAX, pack->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
       keep_trial(pack);
     } else {
@@ -246,9 +246,9 @@ plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal
   int64_t outer_ns = plim_effort_begin(ctx, goal.deadline_ns > 0 ? goal.deadline_ns : INT64_MAX);
   int32_t n = boxes->n;
   plim_status status;
-  PLIM_CHECK(plim_units_make(ctx, boxes, &pack.units));
-  PLIM_CHECK(plim_fit_new(&pack.units, &pack.fit));
-  PLIM_CHECK(allocate_packer(&pack));
+  PLIM_TRY_OR_DONE(plim_units_make(ctx, boxes, &pack.units));
+  PLIM_TRY_OR_DONE(plim_fit_new(&pack.units, &pack.fit));
+  PLIM_TRY_OR_DONE(allocate_packer(&pack));
   pack.goal = goal.target_bytes / boxes->align > pack.units.peak_units ? goal.target_bytes / boxes->align
                                                                        : pack.units.peak_units;
   status = run_methods(&pack, goal.effort);

@@ -81,14 +81,14 @@ plim_status plim_buffer_list_of_plan(plim_context *ctx, const plim_graph *graph,
   if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
     return plim_fail(ctx, PLIM_EDATA, "the plan is not one of graph \"%s\"", graph->name);
   }
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *chains.name, &chains.name));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *chains.last, &chains.last));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *chains.root, &chains.root));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *chains.end, &chains.end));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *chains.name, &chains.name));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *chains.last, &chains.last));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_buffers, sizeof *chains.root, &chains.root));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_buffers, sizeof *chains.end, &chains.end));
   name_storages(&chains);
   chain_buffers(&chains);
   write_rows(&text, &chains);
-  PLIM_CHECK(text.status);
+  PLIM_TRY_OR_DONE(text.status);
   status = plim_buffer_list_parse(ctx, "buffers of the plan", text.chars, text.length, out);
 done:
   plim_text_free(&text);

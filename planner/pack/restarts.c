@@ -22,13 +22,13 @@ plim_status plim_restarts_new(const plim_units *units, int32_t threads, plim_res
   plim_context *ctx = units->ctx;
   plim_restarts *restarts = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *restarts, &restarts));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *restarts, &restarts));
   restarts->units = units;
   restarts->threads = threads > 1 ? threads : 1;
-  PLIM_CHECK(plim_allocate(ctx, restarts->threads, sizeof *restarts->searcher, &restarts->searcher));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, restarts->threads, sizeof *restarts->searcher, &restarts->searcher));
   for (int32_t i = 0; i < restarts->threads; i++) {
-    PLIM_CHECK(plim_exact_new(units, pack_tuning.solve.nodes_to_remember, &restarts->searcher[i].exact));
-    PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *restarts->searcher[i].offset, &restarts->searcher[i].offset));
+    PLIM_TRY_OR_DONE(plim_exact_new(units, pack_tuning.solve.nodes_to_remember, &restarts->searcher[i].exact));
+    PLIM_TRY_OR_DONE(plim_allocate(ctx, units->n, sizeof *restarts->searcher[i].offset, &restarts->searcher[i].offset));
   }
   *out = restarts;
 done:

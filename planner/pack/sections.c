@@ -81,12 +81,12 @@ plim_status plim_sections_make(const plim_units *units, plim_sections *out) {
   time_sweep sweep = {.sections = &sections};
   int64_t span_capacity = sections.span_capacity;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
-  PLIM_CHECK(plim_allocate(ctx, span_capacity, sizeof *sections.span, &sections.span));
-  PLIM_CHECK(plim_allocate(ctx, span_capacity, sizeof *sweep.stretch, &sweep.stretch));
-  PLIM_CHECK(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.time, &sweep.time));
-  PLIM_CHECK(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.event, &sweep.event));
-  PLIM_CHECK(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.section_at, &sweep.section_at));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units->n + 1, sizeof *sections.span_first, &sections.span_first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, span_capacity, sizeof *sections.span, &sections.span));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, span_capacity, sizeof *sweep.stretch, &sweep.stretch));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.time, &sweep.time));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.event, &sweep.event));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * span_capacity, sizeof *sweep.section_at, &sweep.section_at));
   list_stretches(&sweep, units->boxes);
   sort_times(&sweep);
   number_sections(&sweep);

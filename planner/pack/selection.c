@@ -51,12 +51,12 @@ plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const
   int64_t n = from->n;
   int32_t n_gaps = 0;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *selection.original, &selection.original));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *selection.box, &selection.box));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *selection.own_align, &selection.own_align));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *selection.hint, &selection.hint));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *selection.gap_first, &selection.gap_first));
-  PLIM_CHECK(plim_allocate(ctx, gaps_of(from), sizeof *selection.gap, &selection.gap));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.original, &selection.original));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.box, &selection.box));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.own_align, &selection.own_align));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.hint, &selection.hint));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *selection.gap_first, &selection.gap_first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, gaps_of(from), sizeof *selection.gap, &selection.gap));
   for (int32_t x = 0; x < from->n; x++) {
     if (from->box[x].bytes > 0 && (!wanted || wanted[x])) add_box(&selection, x, &n_gaps);
   }

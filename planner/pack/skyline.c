@@ -44,11 +44,11 @@ plim_status plim_skyline_new(const plim_units *units, plim_skyline **out) {
   plim_status status;
   PLIM_TRY(plim_allocate(units->ctx, 1, sizeof *skyline, &skyline));
   skyline->units = units;
-  PLIM_CHECK(plim_allocate(units->ctx, units->n, sizeof *skyline->first, &skyline->first));
-  PLIM_CHECK(plim_allocate(units->ctx, units->n, sizeof *skyline->end, &skyline->end));
-  PLIM_CHECK(set_moments(skyline));
-  PLIM_CHECK(plim_allocate(units->ctx, 2 * (int64_t)skyline->leaves, sizeof *skyline->whole, &skyline->whole));
-  PLIM_CHECK(plim_allocate(units->ctx, 2 * (int64_t)skyline->leaves, sizeof *skyline->any, &skyline->any));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, units->n, sizeof *skyline->first, &skyline->first));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, units->n, sizeof *skyline->end, &skyline->end));
+  PLIM_TRY_OR_DONE(set_moments(skyline));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, 2 * (int64_t)skyline->leaves, sizeof *skyline->whole, &skyline->whole));
+  PLIM_TRY_OR_DONE(plim_allocate(units->ctx, 2 * (int64_t)skyline->leaves, sizeof *skyline->any, &skyline->any));
   *out = skyline;
 done:
   if (status != PLIM_OK) plim_skyline_free(skyline);

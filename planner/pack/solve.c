@@ -312,9 +312,9 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
   solver.found.packed_bytes = INT64_MAX;
   solver.deadline_ns = plim_effort_deadline_of(solver.started_ns, options->time_limit_ns);
   plim_status status;
-  PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &solver.chosen));
-  PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *solver.trial, &solver.trial));
-  PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *solver.best, &solver.best));
+  PLIM_TRY_OR_DONE(plim_selection_make(ctx, boxes, NULL, &solver.chosen));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, boxes->n, sizeof *solver.trial, &solver.trial));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, boxes->n, sizeof *solver.best, &solver.best));
   status = pack_and_prove(&solver);
   int is_packed = solver.found.packed_bytes < INT64_MAX && solver.found.packed_bytes <= options->capacity;
   if (status != PLIM_OK && (status != PLIM_ECANCEL || !is_packed)) goto done;

@@ -78,12 +78,12 @@ static plim_status convert(plim_units *units, int32_t x) {
 plim_status plim_units_make(plim_context *ctx, const plim_boxes *boxes, plim_units *out) {
   plim_units units = {.ctx = ctx, .n = boxes->n, .boxes = boxes, .is_plain = 1};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, units.n, sizeof *units.size, &units.size));
-  PLIM_CHECK(plim_allocate(ctx, units.n, sizeof *units.fixed, &units.fixed));
-  PLIM_CHECK(plim_allocate(ctx, units.n, sizeof *units.align, &units.align));
-  PLIM_CHECK(plim_allocate(ctx, units.n, sizeof *units.hint, &units.hint));
-  for (int32_t x = 0; x < units.n; x++) PLIM_CHECK(convert(&units, x));
-  PLIM_CHECK(measure_peak(&units));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.size, &units.size));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.fixed, &units.fixed));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.align, &units.align));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.hint, &units.hint));
+  for (int32_t x = 0; x < units.n; x++) PLIM_TRY_OR_DONE(convert(&units, x));
+  PLIM_TRY_OR_DONE(measure_peak(&units));
   *out = units;
 done:
   if (status != PLIM_OK) plim_units_free(&units);

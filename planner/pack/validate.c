@@ -163,10 +163,10 @@ plim_status plim_boxes_find_overlap(plim_context *ctx, const plim_boxes *boxes, 
   time_sweep sweep = {.boxes = boxes, .offset = offset};
   int64_t n = boxes->n;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *sweep.event, &sweep.event));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *sweep.at_rank, &sweep.at_rank));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *sweep.rank, &sweep.rank));
-  PLIM_CHECK(set_new(ctx, &sweep.alive, n));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * n, sizeof *sweep.event, &sweep.event));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *sweep.at_rank, &sweep.at_rank));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *sweep.rank, &sweep.rank));
+  PLIM_TRY_OR_DONE(set_new(ctx, &sweep.alive, n));
   pair[0] = pair[1] = -1;
   sweep_time(&sweep, pair);
   if (pair[0] < 0 && boxes->gap) compare_gapped(boxes, offset, pair);

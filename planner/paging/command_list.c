@@ -141,9 +141,9 @@ plim_status plim_command_list_peak(const plim_command_list *list, int32_t space,
   plim_box *box = NULL;
   int32_t *box_at = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(list->ctx, list->n_buffers, sizeof *box, &box));
-  PLIM_CHECK(plim_allocate(list->ctx, list->n_buffers, sizeof *box_at, &box_at));
-  PLIM_CHECK(find_peak(list, make_boxes(list, space, box, box_at), box, peak_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_buffers, sizeof *box, &box));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_buffers, sizeof *box_at, &box_at));
+  PLIM_TRY_OR_DONE(find_peak(list, make_boxes(list, space, box, box_at), box, peak_bytes));
 done:
   plim_release(list->ctx, box, list->n_buffers, sizeof *box);
   plim_release(list->ctx, box_at, list->n_buffers, sizeof *box_at);
@@ -158,18 +158,18 @@ plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64
   const plim_pack_goal goal = {.target_bytes = budget_bytes < INT64_MAX ? budget_bytes : 0, .effort = effort};
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(plim_allocate(list->ctx, list->n_buffers, sizeof *box, &box));
-  PLIM_CHECK(plim_allocate(list->ctx, list->n_buffers, sizeof *box_at, &box_at));
-  PLIM_CHECK(plim_allocate(list->ctx, list->n_buffers, sizeof *offset, &offset));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_buffers, sizeof *box, &box));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_buffers, sizeof *box_at, &box_at));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_buffers, sizeof *offset, &offset));
   const plim_boxes boxes = {.n = make_boxes(list, space, box, box_at), .align = PLIM_ALIGN, .box = box};
-  PLIM_CHECK(find_peak(list, boxes.n, box, &peak_bytes));
+  PLIM_TRY_OR_DONE(find_peak(list, boxes.n, box, &peak_bytes));
   if (peak_bytes > budget_bytes) goto done;
   if (boxes.n > 0) status = plim_pack(list->ctx, &boxes, goal, offset, &packed_bytes, NULL);
   if (status == PLIM_ECANCEL && !plim_context_cancelled(list->ctx)) {
     status = PLIM_OK;
     goto done;
   }
-  PLIM_CHECK(status);
+  PLIM_TRY_OR_DONE(status);
   for (int32_t i = 0; i < list->n_buffers; i++) {
     if (list->buffer[i].space == space) list->offset[i] = offset[box_at[i]];
   }

@@ -21,8 +21,8 @@ static plim_status sort_uses(plim_command_list *list) {
   plim_command_list_use *use = NULL;
   int32_t *next = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(list->ctx, list->n_uses, sizeof *use, &use));
-  PLIM_CHECK(plim_allocate(list->ctx, (int64_t)list->n + 1, sizeof *next, &next));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_uses, sizeof *use, &use));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, (int64_t)list->n + 1, sizeof *next, &next));
   for (int32_t u = 0; u < list->n_uses; u++) next[list->use[u].command + 1]++;
   for (int32_t c = 0; c < list->n; c++) next[c + 1] += next[c];
   for (int32_t u = 0; u < list->n_uses; u++) use[next[list->use[u].command]++] = list->use[u];
@@ -39,10 +39,10 @@ plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key) 
   plim_command *command = NULL;
   int64_t *time_ns = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *row, &row));
-  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *number, &number));
-  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(list->ctx, list->n, sizeof *time_ns, &time_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n, sizeof *row, &row));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n, sizeof *number, &number));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n, sizeof *command, &command));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n, sizeof *time_ns, &time_ns));
   for (int32_t i = 0; i < list->n; i++) row[i] = (keyed_command){key[i], i};
   qsort(row, (size_t)list->n, sizeof *row, by_key);
   for (int32_t i = 0; i < list->n; i++) {
@@ -57,7 +57,7 @@ plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key) 
     if (list->buffer[i].over >= 0) list->buffer[i].over = number[list->buffer[i].over];
   }
   for (int32_t u = 0; u < list->n_uses; u++) list->use[u].command = number[list->use[u].command];
-  PLIM_CHECK(sort_uses(list));
+  PLIM_TRY_OR_DONE(sort_uses(list));
 done:
   plim_release(list->ctx, row, list->n, sizeof *row);
   plim_release(list->ctx, number, list->n, sizeof *number);

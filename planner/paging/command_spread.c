@@ -154,8 +154,8 @@ plim_status plim_command_list_spread(plim_command_list *list, int32_t n_spaces, 
   copy_spread spread = {.list = list, .computes = computes, .limit_bytes = limit};
   plim_status status;
   for (int32_t s = 0; s < n_spaces; s++) limit[s] = limit_bytes[s] < INT64_MAX / 2 ? limit_bytes[s] : INT64_MAX / 2;
-  PLIM_CHECK(plim_allocate(list->ctx, places, sizeof *spread.live, &spread.live));
-  PLIM_CHECK(plim_allocate(list->ctx, places, sizeof *spread.clock_ns, &spread.clock_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, places, sizeof *spread.live, &spread.live));
+  PLIM_TRY_OR_DONE(plim_allocate(list->ctx, places, sizeof *spread.clock_ns, &spread.clock_ns));
   delay_outs(&spread);
   advance_ins(&spread);
 done:

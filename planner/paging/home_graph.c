@@ -251,17 +251,17 @@ plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, c
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *homed, &homed));
   *homed = (plim_home_graph){.ctx = ctx, .whole = g};
   pass.h = homed;
-  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *homed->home, &homed->home));
-  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)g->n_storages, sizeof *homed->storage, &homed->storage));
-  PLIM_CHECK(plim_allocate(ctx, ops, sizeof *homed->op, &homed->op));
-  PLIM_CHECK(plim_allocate(ctx, ops, sizeof *homed->fetched, &homed->fetched));
-  PLIM_CHECK(plim_allocate(ctx, g->n_values, sizeof *pass.value, &pass.value));
-  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.mark, &pass.mark));
-  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.whole, &pass.whole));
-  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.here, &pass.here));
-  PLIM_CHECK(plim_graph_copy_begin(ctx, g, profile, g->n_storages, &pass.copy));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_storages, sizeof *homed->home, &homed->home));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)g->n_storages, sizeof *homed->storage, &homed->storage));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, ops, sizeof *homed->op, &homed->op));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, ops, sizeof *homed->fetched, &homed->fetched));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_values, sizeof *pass.value, &pass.value));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_storages, sizeof *pass.mark, &pass.mark));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_storages, sizeof *pass.whole, &pass.whole));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_storages, sizeof *pass.here, &pass.here));
+  PLIM_TRY_OR_DONE(plim_graph_copy_begin(ctx, g, profile, g->n_storages, &pass.copy));
   for (int32_t s = 0; s < g->n_storages; s++) homed->home[s] = home_of(paging, g, s, min_bytes);
-  PLIM_CHECK(build_graph(&pass));
+  PLIM_TRY_OR_DONE(build_graph(&pass));
   *out = homed;
   homed = NULL;
 done:

@@ -202,10 +202,11 @@ static plim_status lower_to_graph(const plim_home_graph *without, const plim_pla
   home_pass pass = {
       .graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.home, &pass.home));
-  for (int k = 0; k < SPACES; k++) PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *pass.now[k], &pass.now[k]));
-  PLIM_CHECK(add_commands(&pass));
-  PLIM_CHECK(make_plan(&pass, o, keep_all_ns, out));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_storages, sizeof *pass.home, &pass.home));
+  for (int k = 0; k < SPACES; k++)
+    PLIM_TRY_OR_DONE(plim_allocate(ctx, g->n_storages, sizeof *pass.now[k], &pass.now[k]));
+  PLIM_TRY_OR_DONE(add_commands(&pass));
+  PLIM_TRY_OR_DONE(make_plan(&pass, o, keep_all_ns, out));
 done:
   plim_command_list_free(&pass.list);
   plim_release(ctx, pass.home, g->n_storages, sizeof *pass.home);
@@ -247,12 +248,12 @@ plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int p
                      (long long)bytes);
   }
   inner.paging = plim_homes_alone(&inner_paging) ? NULL : &inner_paging;
-  PLIM_CHECK(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
-  PLIM_CHECK(plim_home_graph_make(ctx, options->paging, task->graph, task->profile, params, &without));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
+  PLIM_TRY_OR_DONE(plim_home_graph_make(ctx, options->paging, task->graph, task->profile, params, &without));
   if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);
   inner.numerics_key = numerics_key;
   const plim_paging_task inner_task = {ctx, without->graph, without->profile, &inner, NULL};
-  PLIM_CHECK(make(&inner_task, known_ns, &plain, &plan));
+  PLIM_TRY_OR_DONE(make(&inner_task, known_ns, &plain, &plan));
   status = lower_better(without, plain, options, keep_all_ns, &lowered);
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
   status = lower_better(without, plan, options, keep_all_ns, &lowered);

@@ -343,9 +343,9 @@ static void set_update_key(const plim_op *op, const key_table *keys, int64_t *ke
 static plim_status delay_updates(list_pass *pass) {
   key_table keys = {0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(pass->joint->ctx, pass->graph->n_storages, sizeof *keys.last, &keys.last));
-  PLIM_CHECK(plim_allocate(pass->joint->ctx, pass->graph->n_ops, sizeof *keys.effects, &keys.effects));
-  PLIM_CHECK(plim_allocate(pass->joint->ctx, pass->n, sizeof *keys.row, &keys.row));
+  PLIM_TRY_OR_DONE(plim_allocate(pass->joint->ctx, pass->graph->n_storages, sizeof *keys.last, &keys.last));
+  PLIM_TRY_OR_DONE(plim_allocate(pass->joint->ctx, pass->graph->n_ops, sizeof *keys.effects, &keys.effects));
+  PLIM_TRY_OR_DONE(plim_allocate(pass->joint->ctx, pass->n, sizeof *keys.row, &keys.row));
   set_own_keys(pass, &keys);
   for (int32_t o = 0; o < pass->graph->n_ops; o++) {
     if (keys.effects[o] >= 0) set_update_key(&pass->graph->op[o], &keys, &keys.row[keys.effects[o]].key);
@@ -377,17 +377,17 @@ plim_status plim_joint_list(const plim_joint_problem *joint, const plim_space_ev
   int64_t cells = (int64_t)joint->graph->n_storages * joint->spaces->n;
   plim_status status;
   if (events->n >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");
-  PLIM_CHECK(plim_allocate(ctx, events->n, sizeof *pass.event, &pass.event));
-  PLIM_CHECK(plim_allocate(ctx, events->n + 1, sizeof *pass.first_read, &pass.first_read));
-  PLIM_CHECK(plim_allocate(ctx, events->n + 1, sizeof *pass.first_version, &pass.first_version));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *pass.latest, &pass.latest));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, events->n, sizeof *pass.event, &pass.event));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, events->n + 1, sizeof *pass.first_read, &pass.first_read));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, events->n + 1, sizeof *pass.first_version, &pass.first_version));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, sizeof *pass.latest, &pass.latest));
   for (int64_t e = 0; e < events->n; e++) {
     plim_space_event v = events->event[e];
     if (v.kind == PLIM_SPACE_DROP) continue;
     if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
     pass.event[pass.n++] = v;
   }
-  PLIM_CHECK(make_list(&pass, fits));
+  PLIM_TRY_OR_DONE(make_list(&pass, fits));
 done:
   plim_release(ctx, pass.event, events->n, sizeof *pass.event);
   plim_release(ctx, pass.first_read, events->n + 1, sizeof *pass.first_read);

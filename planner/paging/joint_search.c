@@ -31,8 +31,8 @@ static plim_status find_peaks(const joint_search *search, const plim_space_event
                               int32_t *valid) {
   plim_space_sequence s = {.problem = NULL};
   plim_status status;
-  PLIM_CHECK(plim_space_sequence_init(&s, search->joint->problem));
-  PLIM_CHECK(plim_space_sequence_take(&s, events));
+  PLIM_TRY_OR_DONE(plim_space_sequence_init(&s, search->joint->problem));
+  PLIM_TRY_OR_DONE(plim_space_sequence_take(&s, events));
   *valid = s.valid;
   for (int32_t space = 0; space < search->spaces.n; space++) {
     peak[space] = 0;
@@ -90,11 +90,11 @@ static plim_status lower_events(joint_search *search, const plim_space_events *e
   plim_plan *plan = NULL;
   plim_status status;
   int32_t packs, fits;
-  PLIM_CHECK(plim_joint_list(search->joint, events, search->base, &list, &packs));
+  PLIM_TRY_OR_DONE(plim_joint_list(search->joint, events, search->base, &list, &packs));
   if (!packs) goto done;
-  PLIM_CHECK(compare_peaks(search, &list, &packs));
+  PLIM_TRY_OR_DONE(compare_peaks(search, &list, &packs));
   if (!packs) goto done;
-  PLIM_CHECK(plim_lower(&lowering, &list, &fits, &plan));
+  PLIM_TRY_OR_DONE(plim_lower(&lowering, &list, &fits, &plan));
   for (int32_t space = 0; !fits && space < search->spaces.n; space++) {
     int64_t *budget = &search->budget[space];
     if (*budget < INT64_MAX) *budget -= *budget / paging_tuning.joint.tighter_part;

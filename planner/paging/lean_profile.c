@@ -18,8 +18,8 @@ plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *g, const
   plim_variant *variant = NULL;
   int32_t *first = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)g->n_ops + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, rows, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)g->n_ops + 1, sizeof *first, &first));
   for (int32_t o = 0; o < g->n_ops; o++) {
     int64_t max_bytes = (int64_t)((double)workspace_room(g, &g->op[o], budget_bytes) * share), least_bytes = INT64_MAX;
     for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
@@ -31,7 +31,7 @@ plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *g, const
     }
     first[o + 1] = (int32_t)n;
   }
-  PLIM_CHECK(plim_profile_make(g, &profile->machine, profile->measured, first, variant, out));
+  PLIM_TRY_OR_DONE(plim_profile_make(g, &profile->machine, profile->measured, first, variant, out));
 done:
   plim_release(ctx, variant, rows, sizeof *variant);
   plim_release(ctx, first, (int64_t)g->n_ops + 1, sizeof *first);

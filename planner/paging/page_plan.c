@@ -304,17 +304,17 @@ static plim_status add_device(const page_search *search, const plim_profile *pro
   plim_plan *made = NULL;
   plim_status status;
   plim_queue_spaces_make(search->options, &spaces);
-  PLIM_CHECK(plim_allocate(search->ctx, plan->n_commands, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(search->ctx, plan->n_buffers, sizeof *buffer, &buffer));
-  PLIM_CHECK(plim_queue_bound(search->graph, profile, search->paging, search->keep_all_ns, &draft.bound_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(search->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_TRY_OR_DONE(plim_allocate(search->ctx, plan->n_buffers, sizeof *buffer, &buffer));
+  PLIM_TRY_OR_DONE(plim_queue_bound(search->graph, profile, search->paging, search->keep_all_ns, &draft.bound_ns));
   shift_spaces(plan, search->paging->n_devices, command, buffer);
   draft.command = command;
   draft.buffer = buffer;
   draft.proved = 0;
   draft.n_page_spaces = spaces.n - 1;
   draft.page = spaces.page;
-  PLIM_CHECK(plim_plan_from_parts(search->graph, &draft, &made));
-  PLIM_CHECK(plim_plan_check(search->ctx, search->graph, made));
+  PLIM_TRY_OR_DONE(plim_plan_from_parts(search->graph, &draft, &made));
+  PLIM_TRY_OR_DONE(plim_plan_check(search->ctx, search->graph, made));
   *out = made;
   made = NULL;
 done:

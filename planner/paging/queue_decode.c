@@ -487,14 +487,14 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   plim_status status;
   *fits = 0;
   lay_out(&pass);
-  PLIM_CHECK(plim_block_allocate(ctx, &pass.block));
+  PLIM_TRY_OR_DONE(plim_block_allocate(ctx, &pass.block));
   lay_out(&pass);
   memset(pass.buffer, -1, (size_t)places * sizeof *pass.buffer);
   for (int64_t i = 0; i < places; i++) pass.place[i] = (queue_place){.last_use = -1};
   memcpy(pass.cursor, runs->first, (size_t)storages * sizeof *pass.cursor);
   *fits = decode_runs(&pass);
-  PLIM_CHECK(list->status);
-  if (*fits) PLIM_CHECK(plim_command_list_sort(list, pass.key));
+  PLIM_TRY_OR_DONE(list->status);
+  if (*fits) PLIM_TRY_OR_DONE(plim_command_list_sort(list, pass.key));
 done:
   plim_block_release(ctx, &pass.block);
   plim_release(ctx, pass.key, pass.key_capacity, sizeof *pass.key);

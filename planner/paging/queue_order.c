@@ -215,17 +215,17 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
   int64_t n = runs->n, cells = (int64_t)runs->graph->n_storages * spaces->n;
   list_schedule schedule = {.runs = runs, .spaces = spaces, .fixed = fixed, .arrow_capacity = 2 * runs->n_accesses};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, schedule.arrow_capacity, sizeof *schedule.arrow, &schedule.arrow));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *schedule.first, &schedule.first));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.waiting, &schedule.waiting));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.chain_ns, &schedule.chain_ns));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.free_from, &schedule.free_from));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.ready, &schedule.ready));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *schedule.ready_ns, &schedule.ready_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, schedule.arrow_capacity, sizeof *schedule.arrow, &schedule.arrow));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *schedule.first, &schedule.first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *schedule.waiting, &schedule.waiting));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *schedule.chain_ns, &schedule.chain_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *schedule.free_from, &schedule.free_from));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *schedule.ready, &schedule.ready));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, cells, sizeof *schedule.ready_ns, &schedule.ready_ns));
   for (int32_t s = 0; s < runs->graph->n_storages; s++) add_storage(&schedule, s);
-  PLIM_CHECK(sort_arrows(&schedule));
+  PLIM_TRY_OR_DONE(sort_arrows(&schedule));
   find_chains(&schedule);
-  PLIM_CHECK(place_all(&schedule, order, space));
+  PLIM_TRY_OR_DONE(place_all(&schedule, order, space));
 done:
   plim_release(ctx, schedule.arrow, schedule.arrow_capacity, sizeof *schedule.arrow);
   plim_release(ctx, schedule.first, n + 1, sizeof *schedule.first);

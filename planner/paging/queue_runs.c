@@ -36,13 +36,13 @@ plim_status plim_queue_runs_make(const plim_graph *graph, const plim_plan *plan,
   plim_queue_runs runs = {.ctx = ctx, .graph = graph, .plan = plan, .n = plan->n_commands};
   int32_t *next = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)runs.n + 1, sizeof *runs.begin_ns, &runs.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_storages + 1, sizeof *runs.first, &runs.first));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *next, &next));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)runs.n + 1, sizeof *runs.begin_ns, &runs.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)graph->n_storages + 1, sizeof *runs.first, &runs.first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *next, &next));
   for (int32_t j = 0; j < runs.n; j++) count_accesses(&graph->op[plan->command[j].op], runs.first + 1);
   for (int32_t s = 0; s < graph->n_storages; s++) runs.first[s + 1] += runs.first[s];
   runs.n_accesses = runs.first[graph->n_storages];
-  PLIM_CHECK(plim_allocate(ctx, runs.n_accesses, sizeof *runs.access, &runs.access));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, runs.n_accesses, sizeof *runs.access, &runs.access));
   fill_accesses(&runs, next);
 done:
   plim_release(ctx, next, graph->n_storages, sizeof *next);

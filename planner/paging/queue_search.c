@@ -170,16 +170,16 @@ static plim_status try_order(device_search *search, int64_t *time_ns) {
   int32_t n = search->runs.n, *order = NULL, *space = NULL;
   int64_t now_ns = INT64_MAX;
   plim_status status;
-  PLIM_CHECK(plim_allocate(search->ctx, n, sizeof *order, &order));
-  PLIM_CHECK(plim_allocate(search->ctx, n, sizeof *space, &space));
-  PLIM_CHECK(plim_queue_order(&search->runs, &search->spaces, search->fixed, order, space));
+  PLIM_TRY_OR_DONE(plim_allocate(search->ctx, n, sizeof *order, &order));
+  PLIM_TRY_OR_DONE(plim_allocate(search->ctx, n, sizeof *space, &space));
+  PLIM_TRY_OR_DONE(plim_queue_order(&search->runs, &search->spaces, search->fixed, order, space));
   search->ordered = *base;
   search->ordered.command = search->command;
   for (int32_t i = 0; i < n; i++) {
     search->command[i] = base->command[order[i]];
     search->next[i] = space[order[i]];
   }
-  PLIM_CHECK(set_runs(search, &search->ordered));
+  PLIM_TRY_OR_DONE(set_runs(search, &search->ordered));
   status = try_candidate(search, search->next, 0, &now_ns);
   if (status == PLIM_OK && now_ns < *time_ns) {
     *time_ns = now_ns;
@@ -288,12 +288,12 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
                           .best = best};
   int64_t n = base->n_commands;
   plim_status status;
-  PLIM_CHECK(plim_queue_runs_make(graph, base, &search.runs));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.space, &search.space));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.next, &search.next));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.fixed, &search.fixed));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.command, &search.command));
-  PLIM_CHECK(search_devices(&search, profile));
+  PLIM_TRY_OR_DONE(plim_queue_runs_make(graph, base, &search.runs));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *search.space, &search.space));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *search.next, &search.next));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *search.fixed, &search.fixed));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *search.command, &search.command));
+  PLIM_TRY_OR_DONE(search_devices(&search, profile));
 done:
   plim_release(ctx, search.space, n, sizeof *search.space);
   plim_release(ctx, search.next, n, sizeof *search.next);

@@ -20,11 +20,11 @@ plim_status plim_greedy_covering_new(plim_track *track, int64_t limit, plim_gree
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *covering, &covering));
   *covering = (plim_greedy_covering){.track = track, .limit = limit};
-  PLIM_CHECK(plim_allocate(p->ctx, track->capacity, sizeof *covering->at, &covering->at));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *covering->last, &covering->last));
-  PLIM_CHECK(plim_blocked_profile_begin(p->ctx, track->capacity, &covering->memory_profile));
-  PLIM_CHECK(plim_allocate(p->ctx, track->capacity + 1, sizeof *covering->n_above, &covering->n_above));
-  PLIM_CHECK(plim_allocate(p->ctx, track->capacity + 1, sizeof *covering->n_near, &covering->n_near));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, track->capacity, sizeof *covering->at, &covering->at));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_items, sizeof *covering->last, &covering->last));
+  PLIM_TRY_OR_DONE(plim_blocked_profile_begin(p->ctx, track->capacity, &covering->memory_profile));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, track->capacity + 1, sizeof *covering->n_above, &covering->n_above));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, track->capacity + 1, sizeof *covering->n_near, &covering->n_near));
   for (int32_t i = 0; i < p->n_items; i++) bytes += p->item[i].bytes;
   covering->mean_bytes = p->n_items > 0 ? bytes / p->n_items : 0;
   *out = covering;

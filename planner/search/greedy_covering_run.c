@@ -175,8 +175,8 @@ plim_status plim_greedy_covering_run(plim_incumbent *inc, int64_t budget_bytes, 
                             .best_peak = INT64_MAX};
   plim_status status;
   if (2 * schedule->n > capacity) capacity = 2 * schedule->n;
-  PLIM_CHECK(plim_track_new(p, capacity, &search.track));
-  PLIM_CHECK(plim_greedy_covering_new(search.track, budget_bytes, &search.covering));
+  PLIM_TRY_OR_DONE(plim_track_new(p, capacity, &search.track));
+  PLIM_TRY_OR_DONE(plim_greedy_covering_new(search.track, budget_bytes, &search.covering));
   plim_track_load(search.track, schedule);
   search.covering->random = (plim_random){inc->task.options->seed};
   status = run_rounds(&search, rounds, deadline_ns);

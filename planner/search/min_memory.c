@@ -156,16 +156,16 @@ static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) 
   runs = (uint64_t)(inc->task.is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
   int64_t enough = inc->task.target_bytes > search->bound_bytes ? inc->task.target_bytes : search->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_start_from_checkpoints(inc, 0, search->track->capacity / 2, &checkpoints));
-  PLIM_CHECK(plim_incumbent_program_order(inc, enough, &program_order));
+  PLIM_TRY_OR_DONE(plim_start_from_checkpoints(inc, 0, search->track->capacity / 2, &checkpoints));
+  PLIM_TRY_OR_DONE(plim_incumbent_program_order(inc, enough, &program_order));
   if (run > 0 && inc->best_bytes > enough) {
-    PLIM_CHECK(lower_by_covering(search, &program_order, enough, start));
-    PLIM_CHECK(lower_by_covering(search, &checkpoints, enough, start));
+    PLIM_TRY_OR_DONE(lower_by_covering(search, &program_order, enough, start));
+    PLIM_TRY_OR_DONE(lower_by_covering(search, &checkpoints, enough, start));
   }
   for (; run < runs && inc->best_bytes > enough; run++) {
     if (plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100)) break;
-    PLIM_CHECK(plim_schedule_copy(start, find_start(search, run, &checkpoints, &program_order)));
-    PLIM_CHECK(anneal(search, start, run));
+    PLIM_TRY_OR_DONE(plim_schedule_copy(start, find_start(search, run, &checkpoints, &program_order)));
+    PLIM_TRY_OR_DONE(anneal(search, start, run));
   }
 done:
   plim_schedule_free(&checkpoints);
@@ -183,9 +183,9 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   int32_t op;
   search.bound_bytes = plim_bound_bytes(inc->problem, &op);
   PLIM_TRY(plim_keep_all_run(inc));
-  PLIM_CHECK(
+  PLIM_TRY_OR_DONE(
       plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &search.track));
-  PLIM_CHECK(anneal_runs(&search, &start));
+  PLIM_TRY_OR_DONE(anneal_runs(&search, &start));
 done:
   plim_track_free(search.track);
   plim_schedule_free(&search.current);

@@ -311,8 +311,8 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
   plim_status status;
   if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;
   PLIM_TRY(plim_allocate(ctx, portfolio.n, sizeof *portfolio.member, &portfolio.member));
-  for (int32_t i = 0; i < portfolio.n; i++) PLIM_CHECK(begin_member(&portfolio, i));
-  PLIM_CHECK(exchange_bests(&portfolio));
+  for (int32_t i = 0; i < portfolio.n; i++) PLIM_TRY_OR_DONE(begin_member(&portfolio, i));
+  PLIM_TRY_OR_DONE(exchange_bests(&portfolio));
   status = run_rounds(&portfolio);
   for (int32_t i = 1; i < portfolio.n && inc->shared.front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
     plim_status merged = plim_front_merge(inc->shared.front, &portfolio.member[i].front);

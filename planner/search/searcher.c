@@ -164,7 +164,7 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
   plim_context *ctx = inc->problem->ctx;
   plim_status status;
   *out = (plim_searcher){.inc = inc, .current = {.ctx = ctx}, .candidate = {.ctx = ctx}};
-  PLIM_CHECK(plim_track_new(inc->problem, plim_track_usual_capacity(inc->problem), &out->track));
+  PLIM_TRY_OR_DONE(plim_track_new(inc->problem, plim_track_usual_capacity(inc->problem), &out->track));
   out->anneal = (plim_anneal){.mover = {.track = out->track,
                                         .random = {seed},
                                         .limit = inc->task.budget_bytes,

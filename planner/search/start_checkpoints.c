@@ -48,10 +48,11 @@ plim_status plim_start_from_checkpoints(plim_incumbent *inc, int64_t limit, int3
   checkpoint_trials s = {.inc = inc, .limit = limit, .runs_limit = runs_limit, .trial = &trial, .out = out};
   plim_status status;
   out->n = 0;
-  PLIM_CHECK(plim_schedule_program_order(p, &trial));
-  PLIM_CHECK(keep_if_better(&s, &trial));
-  PLIM_CHECK(plim_checkpoints_new(p, &checkpoints));
-  PLIM_CHECK(plim_checkpoints_sweep(checkpoints, search_tuning.start_checkpoints.thresholds, try_checkpoints, &s));
+  PLIM_TRY_OR_DONE(plim_schedule_program_order(p, &trial));
+  PLIM_TRY_OR_DONE(keep_if_better(&s, &trial));
+  PLIM_TRY_OR_DONE(plim_checkpoints_new(p, &checkpoints));
+  PLIM_TRY_OR_DONE(
+      plim_checkpoints_sweep(checkpoints, search_tuning.start_checkpoints.thresholds, try_checkpoints, &s));
 done:
   plim_checkpoints_free(checkpoints);
   plim_schedule_free(&trial);

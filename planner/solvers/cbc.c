@@ -125,12 +125,12 @@ static plim_status solve(plim_context *ctx, const plim_model *model, const plim_
   void *cbc = NULL;
   plim_status status;
   PLIM_TRY(plim_back_end_open(ctx, &library, &f, &info));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)model->n_columns + 1, sizeof *c.first, &c.first));
-  PLIM_CHECK(plim_allocate(ctx, model->n_entries, sizeof *c.row, &c.row));
-  PLIM_CHECK(plim_allocate(ctx, model->n_entries, sizeof *c.value, &c.value));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)model->n_columns + 1, sizeof *c.first, &c.first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, model->n_entries, sizeof *c.row, &c.row));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, model->n_entries, sizeof *c.value, &c.value));
   fill_columns(model, &c);
   cbc = f.create();
-  if (!cbc) PLIM_CHECK(plim_fail(ctx, PLIM_ENOMEM, "CBC %s could not be started", f.version()));
+  if (!cbc) PLIM_TRY_OR_DONE(plim_fail(ctx, PLIM_ENOMEM, "CBC %s could not be started", f.version()));
   f.load(cbc, model->n_columns, model->n_rows, c.first, c.row, c.value, model->low, model->high, model->cost,
          model->row_low, model->row_high);
   for (int32_t j = 0; j < model->n_columns && !options->relax; j++) {

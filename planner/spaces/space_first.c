@@ -56,11 +56,11 @@ plim_status plim_space_first(const plim_space_problem *p, const plim_space_searc
   plim_plan *plan = NULL;
   plim_status status;
   if (!may_help(p, asked, options) || limit < 0) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *cost, &cost));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n, sizeof *cost, &cost));
   set_costs(p, asked, cost);
-  PLIM_CHECK(
+  PLIM_TRY_OR_DONE(
       options->one_arena(p->graph, cost, asked->budget[p->platform->device[0].space], limit, options->threads, &plan));
-  if (plan) PLIM_CHECK(add_runs(plan, out));
+  if (plan) PLIM_TRY_OR_DONE(add_runs(plan, out));
 done:
   plim_plan_free(plan);
   plim_release(p->ctx, cost, p->n, sizeof *cost);

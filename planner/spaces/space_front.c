@@ -121,8 +121,8 @@ plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, co
                                     .started_ns = plim_now_ns(),
                                     .plan = plan_one,
                                     .user = &front};
-  PLIM_CHECK(plim_allocate(ctx, front.known_capacity, sizeof(const plim_space_plan *), &front.known));
-  PLIM_CHECK(plim_allocate(ctx, platform->n_spaces, sizeof *front.budget, &front.budget));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, front.known_capacity, sizeof(const plim_space_plan *), &front.known));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, platform->n_spaces, sizeof *front.budget, &front.budget));
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     front.budget[s] = options->budget ? options->budget[s] : platform->space[s].budget_bytes;
   }

@@ -80,9 +80,9 @@ static plim_status read_all(plim_space_kept *kept, const plim_graph *graph, cons
   char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
   int32_t n = 0;
-  PLIM_CHECK(plim_allocate(kept->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));
-  PLIM_CHECK(plim_cache_recent(kept->ctx, kept->path, prefix, PLIM_SPACE_KEPT, path, &n));
-  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_plan(kept, graph, path[i]));
+  PLIM_TRY_OR_DONE(plim_allocate(kept->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));
+  PLIM_TRY_OR_DONE(plim_cache_recent(kept->ctx, kept->path, prefix, PLIM_SPACE_KEPT, path, &n));
+  for (int32_t i = 0; i < n; i++) PLIM_TRY_OR_DONE(read_plan(kept, graph, path[i]));
 done:
   plim_release(kept->ctx, path, PLIM_SPACE_KEPT, sizeof *path);
   return status;

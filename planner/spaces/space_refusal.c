@@ -154,11 +154,11 @@ plim_status plim_space_refuse(const plim_space_request *request, plim_solver *so
   refuse_pass pass = {.request = request, .solver = solver};
   plim_text words = {.ctx = ctx}, given = {.ctx = ctx};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n_spaces, sizeof *pass.scaled, &pass.scaled));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_spaces, sizeof *pass.scaled, &pass.scaled));
   plim_space_name_budgets(&given, problem->platform, request->budget);
-  PLIM_CHECK(tell_all(&pass, &words));
-  PLIM_CHECK(given.status);
-  PLIM_CHECK(words.status);
+  PLIM_TRY_OR_DONE(tell_all(&pass, &words));
+  PLIM_TRY_OR_DONE(given.status);
+  PLIM_TRY_OR_DONE(words.status);
   status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
                      plim_space_plan_class_name(request->planner->plan_class), given.chars,
                      request->model.deadline_ns < INT64_MAX ? " within the deadline" : "", words.chars);

@@ -36,9 +36,9 @@ static plim_status solve_margin(plim_stage_plans *plans, plim_solver *solver, in
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_stage_plans_model(plans, limit, &model));
   if (!may_end(plans->inc->task.options, model)) goto done;
-  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
-  PLIM_CHECK(plim_stage_plans_solve(plans, solver, model, NULL, 1, &solution, point));
-  if (solution.found) PLIM_CHECK(submit_rounded(plans, model, point));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
+  PLIM_TRY_OR_DONE(plim_stage_plans_solve(plans, solver, model, NULL, 1, &solution, point));
+  if (solution.found) PLIM_TRY_OR_DONE(submit_rounded(plans, model, point));
   if (limit == plans->limit_bytes) plim_stage_plans_raise_bound(plans, model, solution.bound);
   if (plim_context_cancelled(ctx)) status = plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
 done:

@@ -42,9 +42,9 @@ static plim_status solve_round(plim_stage_plans *plans, plim_solver *solver, int
   double *start = NULL, *point = NULL;
   plim_status status;
   PLIM_TRY(plim_stage_plans_model(plans, plans->limit_bytes, &model));
-  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
-  PLIM_CHECK(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
-  PLIM_CHECK(solve_once(plans, solver, model, start, point, is_first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, model->linear.n_columns, sizeof *start, &start));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, model->linear.n_columns, sizeof *point, &point));
+  PLIM_TRY_OR_DONE(solve_once(plans, solver, model, start, point, is_first));
 done:
   plim_release(ctx, start, model->linear.n_columns, sizeof *start);
   plim_release(ctx, point, model->linear.n_columns, sizeof *point);

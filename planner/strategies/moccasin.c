@@ -57,9 +57,9 @@ static plim_status find_start(moccasin *run, plim_status (*start_search)(plim_in
                                     : strategies_tuning.moccasin.start_moves_an_op * (int64_t)inc->problem->n_ops;
   child.min_memory = inc->task.min_memory;
   child.runs_an_op_limit = run->copies;
-  PLIM_CHECK(submit_start(run, &repeats)); /* program order */
+  PLIM_TRY_OR_DONE(submit_start(run, &repeats)); /* program order */
   if (!inc->task.min_memory && plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(plim_incumbent_child(inc, &child, &other));
+  PLIM_TRY_OR_DONE(plim_incumbent_child(inc, &child, &other));
   status = start_search(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   plim_incumbent_raise_bound(inc, other->bound_ns);

@@ -142,10 +142,10 @@ static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *ou
   plim_schedule schedule = {.ctx = inc->problem->ctx};
   const plim_timeline *timeline = NULL;
   plim_status status;
-  PLIM_CHECK(plim_schedule_program_order(inc->problem, &schedule));
-  PLIM_CHECK(plim_incumbent_evaluate(inc, &schedule, &timeline));
+  PLIM_TRY_OR_DONE(plim_schedule_program_order(inc->problem, &schedule));
+  PLIM_TRY_OR_DONE(plim_incumbent_evaluate(inc, &schedule, &timeline));
   *out = timeline->peak_bytes - always;
-  PLIM_CHECK(plim_incumbent_submit(inc, &schedule, strategies_tuning.rotor.packing_rounds, NULL));
+  PLIM_TRY_OR_DONE(plim_incumbent_submit(inc, &schedule, strategies_tuning.rotor.packing_rounds, NULL));
 done:
   plim_schedule_free(&schedule);
   return status;
@@ -182,14 +182,14 @@ static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int6
   plim_status status;
   int32_t units;
   int64_t unit_bytes;
-  PLIM_CHECK(plim_stages_new(inc->problem, kind, strategies_tuning.rotor.stages, &stages));
-  PLIM_CHECK(plim_stage_costs_new(stages, &costs));
+  PLIM_TRY_OR_DONE(plim_stages_new(inc->problem, kind, strategies_tuning.rotor.stages, &stages));
+  PLIM_TRY_OR_DONE(plim_stage_costs_new(stages, &costs));
   choose_units(inc, stages->n, bytes, &units, &unit_bytes);
-  PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, units, unit_bytes, &run.rotor));
-  PLIM_CHECK(plim_stage_runner_make(stages, &run.runner));
+  PLIM_TRY_OR_DONE(plim_rotor_make(ctx, &costs->chain, units, unit_bytes, &run.rotor));
+  PLIM_TRY_OR_DONE(plim_stage_runner_make(stages, &run.runner));
   run.stages = stages;
   run.runner.drop_at = costs->drop_at;
-  PLIM_CHECK(submit_plans(&run));
+  PLIM_TRY_OR_DONE(submit_plans(&run));
 done:
   plim_track_free(run.track);
   plim_schedule_free(&run.polished);

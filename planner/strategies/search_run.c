@@ -75,14 +75,14 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_proved(inc)) return PLIM_OK;
   if (inc->task.budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
-  PLIM_CHECK(plan_reserve(inc, &reserve));
-  PLIM_CHECK(plim_incumbent_program_order(inc, inc->task.budget_bytes, &start));
-  PLIM_CHECK(
+  PLIM_TRY_OR_DONE(plan_reserve(inc, &reserve));
+  PLIM_TRY_OR_DONE(plim_incumbent_program_order(inc, inc->task.budget_bytes, &start));
+  PLIM_TRY_OR_DONE(
       plim_cut_suggest(inc, plim_cut_search_work(inc), plim_plan_task_deadline(&inc->task, PLIM_CUT_PERCENT), &start));
   if (plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(start_deep_or_long(inc, &start));
-  PLIM_CHECK(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));
-  PLIM_CHECK(plim_portfolio_run(inc, &start));
+  PLIM_TRY_OR_DONE(start_deep_or_long(inc, &start));
+  PLIM_TRY_OR_DONE(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));
+  PLIM_TRY_OR_DONE(plim_portfolio_run(inc, &start));
 done:
   plim_schedule_free(&start);
   return plim_incumbent_join(inc, reserve, status);

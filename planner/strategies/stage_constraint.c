@@ -57,7 +57,7 @@ plim_status plim_stage_plans_submit_search(plim_stage_plans *plans) {
                                .best = {.ctx = ctx}};
   plim_status status, submitted = PLIM_OK;
   set_limits(plans, &search);
-  PLIM_CHECK(begin_at_best(plans, search.copies, &start));
+  PLIM_TRY_OR_DONE(begin_at_best(plans, search.copies, &start));
   status = plim_staged_search_run(&search, &start);
   if (search.found) submitted = submit_repeats(plans, &search.best);
   if (status == PLIM_OK) status = submitted;

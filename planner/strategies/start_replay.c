@@ -81,16 +81,16 @@ static plim_status replay_order(plim_incumbent *inc, int32_t packing_rounds, pli
   int64_t fastest = PLIM_TIME_INFINITE;
   plim_status status = PLIM_OK;
   if (inc->task.options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
-  PLIM_CHECK(program_order(inc, &schedule, &in_order));
+  PLIM_TRY_OR_DONE(program_order(inc, &schedule, &in_order));
   for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= strategies_tuning.replay.ops); i++) {
     int64_t percent = strategies_tuning.replay.budget_percent[i];
     int64_t bytes = percent == 100 ? inc->task.budget_bytes : inc->task.budget_bytes / 100 * percent;
-    PLIM_CHECK(replay_within(inc, in_order, bytes, &schedule));
+    PLIM_TRY_OR_DONE(replay_within(inc, in_order, bytes, &schedule));
     if (schedule.n == 0) continue;
-    PLIM_CHECK(plim_incumbent_submit(inc, &schedule, packing_rounds, &result));
+    PLIM_TRY_OR_DONE(plim_incumbent_submit(inc, &schedule, packing_rounds, &result));
     if (result.peak_bytes > inc->task.budget_bytes || result.time_ns >= fastest) continue;
     fastest = result.time_ns;
-    PLIM_CHECK(plim_schedule_copy(start, result.schedule));
+    PLIM_TRY_OR_DONE(plim_schedule_copy(start, result.schedule));
   }
 done:
   plim_plan_free(in_order);

@@ -8,8 +8,8 @@
 plim_status plim_blocked_profile_begin(plim_context *ctx, int32_t capacity, plim_blocked_profile *out) {
   plim_status status;
   *out = (plim_blocked_profile){.ctx = ctx, .capacity = capacity};
-  PLIM_CHECK(plim_allocate(ctx, capacity, sizeof *out->level, &out->level));
-  PLIM_CHECK(plim_allocate(ctx, capacity / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *out->block, &out->block));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *out->level, &out->level));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity / PLIM_BLOCKED_PROFILE_BLOCK + 1, sizeof *out->block, &out->block));
 done:
   if (status != PLIM_OK) plim_blocked_profile_end(out);
   return status;

@@ -17,11 +17,11 @@ plim_status plim_memory_profile_new(plim_context *ctx, int32_t slots, plim_memor
   profile->n_slots = profile->n_blocks * PLIM_MEMORY_PROFILE_BLOCK;
   profile->n_areas = profile->n_blocks < PLIM_MEMORY_PROFILE_AREAS ? profile->n_blocks : PLIM_MEMORY_PROFILE_AREAS;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, profile->n_slots, sizeof *profile->slot, &profile->slot));
-  PLIM_CHECK(plim_allocate(ctx, profile->n_slots, sizeof *profile->used, &profile->used));
-  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->node, &profile->node));
-  PLIM_CHECK(plim_allocate(ctx, profile->n_blocks, sizeof *profile->dirty, &profile->dirty));
-  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->is_dirty, &profile->is_dirty));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, profile->n_slots, sizeof *profile->slot, &profile->slot));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, profile->n_slots, sizeof *profile->used, &profile->used));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->node, &profile->node));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, profile->n_blocks, sizeof *profile->dirty, &profile->dirty));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->is_dirty, &profile->is_dirty));
   plim_memory_profile_clear(profile);
   *out = profile;
 done:

@@ -39,9 +39,9 @@ plim_status plim_track_new(const plim_problem *p, int32_t capacity, plim_track *
     if (p->graph->op[o].n_out > track->outputs) track->outputs = p->graph->op[o].n_out;
   }
   track->journal_capacity = JOURNAL_ROOM;
-  PLIM_CHECK(plim_memory_profile_new(ctx, 2 * capacity, &track->memory_profile));
+  PLIM_TRY_OR_DONE(plim_memory_profile_new(ctx, 2 * capacity, &track->memory_profile));
   lay_out(track, &track->block);
-  PLIM_CHECK(plim_block_allocate(ctx, &track->block));
+  PLIM_TRY_OR_DONE(plim_block_allocate(ctx, &track->block));
   lay_out(track, &track->block);
   *out = track;
 done:

@@ -193,17 +193,17 @@ plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const
   ranked *rank = NULL;
   int64_t n = graph->n_storages;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(allocate(&forecast));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.update, &at.update));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.last, &at.last));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.writes, &at.writes));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.held, &at.held));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.a, &at.a));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.b, &at.b));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *rank, &rank));
+  PLIM_TRY_OR_DONE(allocate(&forecast));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *at.update, &at.update));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *at.last, &at.last));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *at.writes, &at.writes));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *at.held, &at.held));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *at.a, &at.a));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *at.b, &at.b));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *rank, &rank));
   if (hold_inputs) find_held(&forecast, &at, from);
   find_all(&forecast, &at, rank);
-  PLIM_CHECK(plim_forecast_find_small(&forecast));
+  PLIM_TRY_OR_DONE(plim_forecast_find_small(&forecast));
 done:
   plim_release(ctx, at.update, n, sizeof *at.update);
   plim_release(ctx, at.last, n, sizeof *at.last);

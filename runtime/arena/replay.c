@@ -11,13 +11,15 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
-/* All combinations of the switches. The combinations that are usually best come first, so that the others are given up
- * early. The first HELD ones hold inputs. The first ENDS ones also have frontier pins, and differ only in two_ends;
- * they alone are tried with each row of the table below. */
-static const struct {
-  int32_t two_ends, frontier, hold_inputs;
-} switches[] = {{1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}};
-enum { SWITCHES = sizeof switches / sizeof switches[0], HELD = 4, ENDS = 2 };
+/* All combinations of where storages are placed, what is pinned, and whether inputs are held. Those that are usually
+ * best come first, so that the others are given up early. The first ones hold inputs, and the first of these also have
+ * frontier pins: they differ in two_ends alone, and only they are tried with each row of the table below. */
+static const plim_replay_config combination[] = {
+    {.two_ends = 1, .frontier = 1, .hold_inputs = 1}, {.two_ends = 0, .frontier = 1, .hold_inputs = 1},
+    {.two_ends = 1, .frontier = 0, .hold_inputs = 1}, {.two_ends = 0, .frontier = 0, .hold_inputs = 1},
+    {.two_ends = 1, .frontier = 1, .hold_inputs = 0}, {.two_ends = 0, .frontier = 1, .hold_inputs = 0},
+    {.two_ends = 1, .frontier = 0, .hold_inputs = 0}, {.two_ends = 0, .frontier = 0, .hold_inputs = 0}};
+enum { COMBINATIONS = sizeof combination / sizeof combination[0], HOLDING_INPUTS = 4, WITH_FRONTIER = 2 };
 
 /* More rows for a policy that knows the program's order: windows by each cost that counts neighbours, absolute or for
  * each byte, divided by the distance of the next use or by staleness. The last ones, which count all missing storages,
@@ -43,7 +45,7 @@ enum { ROW_COMMANDS = 50000, TRIAL_COMMANDS = 150000, MOST_TRIALS = 160, LOCAL_S
 
 /* The replays of one call: their input, and the best of what they yield. A search is what the arena does for room in a
  * replay. */
-typedef struct trials {
+typedef struct trial_set {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
@@ -65,48 +67,47 @@ typedef struct trials {
     } local_search[LOCAL_SEARCHES];
   } by_area[2];
   plim_forecast forecast[2]; /* [hold_inputs] made when first used */
-} trials;
+} trial_set;
 
-static int done(const trials *trial_set) {
-  return trial_set->plan && (trial_set->any || trial_set->plan->time_ns == trial_set->schedule->time_ns ||
-                             plim_effort_over(trial_set->ctx, 0));
+static int done(const trial_set *trials) {
+  return trials->plan &&
+         (trials->any || trials->plan->time_ns == trials->schedule->time_ns || plim_effort_over(trials->ctx, 0));
 }
 
-static plim_status make_forecast(const trials *trial_set, int32_t hold_inputs, plim_forecast *out) {
-  PLIM_TRY(
-      plim_forecast_make(trial_set->ctx, trial_set->graph, trial_set->schedule, trial_set->from, hold_inputs, out));
-  if (trial_set->again) plim_forecast_again(out, trial_set->again);
+static plim_status make_forecast(const trial_set *trials, int32_t hold_inputs, plim_forecast *out) {
+  PLIM_TRY(plim_forecast_make(trials->ctx, trials->graph, trials->schedule, trials->from, hold_inputs, out));
+  if (trials->again) plim_forecast_again(out, trials->again);
   return PLIM_OK;
 }
 
-static void release_forecasts(trials *trial_set) {
-  for (int i = 0; i < 2; i++) plim_forecast_release(&trial_set->forecast[i]);
+static void release_forecasts(trial_set *trials) {
+  for (int i = 0; i < 2; i++) plim_forecast_release(&trials->forecast[i]);
 }
 
 /* Simulate one configuration, and keep its plan when it is the fastest.
  *   time_ns  out  time of the plan; PLIM_TIME_INFINITE: there was no room, or recomputing took more than limit_ns */
-static plim_status simulate_config(trials *trial_set, const plim_replay_config *config, int64_t limit_ns,
+static plim_status simulate_config(trial_set *trials, const plim_replay_config *config, int64_t limit_ns,
                                    plim_replay_counts *counts, int64_t *time_ns) {
-  const plim_replay_limits limits = {.arena_bytes = trial_set->limits.arena_bytes, .recomputed_ns = limit_ns};
-  plim_forecast *forecast = &trial_set->forecast[config->hold_inputs];
+  const plim_replay_limits limits = {.arena_bytes = trials->limits.arena_bytes, .recomputed_ns = limit_ns};
+  plim_forecast *forecast = &trials->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
   *time_ns = PLIM_TIME_INFINITE;
-  if (!forecast->graph) PLIM_TRY(make_forecast(trial_set, config->hold_inputs, forecast));
-  plim_status status =
-      trial_set->from > 0 ? plim_replay_rest(trial_set->ctx, forecast, trial_set->from, &limits, config, counts, &fresh)
-                          : plim_replay_once(trial_set->ctx, forecast, &limits, config, NULL, counts, &fresh);
-  if (!trial_set->plan && !trial_set->counts.config.policy) trial_set->counts = *counts;
-  if (status == PLIM_ENOFIT) return PLIM_OK;                     /* the sentence is that of the last configuration */
-  if (status == PLIM_ECANCEL && trial_set->plan) return PLIM_OK; /* the fastest so far */
+  if (!forecast->graph) PLIM_TRY(make_forecast(trials, config->hold_inputs, forecast));
+  plim_status status = trials->from > 0
+                           ? plim_replay_rest(trials->ctx, forecast, trials->from, &limits, config, counts, &fresh)
+                           : plim_replay_once(trials->ctx, forecast, &limits, config, NULL, counts, &fresh);
+  if (!trials->plan && !trials->counts.config.policy) trials->counts = *counts;
+  if (status == PLIM_ENOFIT) return PLIM_OK;                  /* the sentence is that of the last configuration */
+  if (status == PLIM_ECANCEL && trials->plan) return PLIM_OK; /* the fastest so far */
   if (status != PLIM_OK) return status;
   *time_ns = fresh->time_ns;
-  if (trial_set->plan && fresh->time_ns >= trial_set->plan->time_ns) {
+  if (trials->plan && fresh->time_ns >= trials->plan->time_ns) {
     plim_plan_free(fresh);
     return PLIM_OK;
   }
-  plim_plan_free(trial_set->plan);
-  trial_set->plan = fresh;
-  trial_set->counts = *counts;
+  plim_plan_free(trials->plan);
+  trials->plan = fresh;
+  trials->counts = *counts;
   return PLIM_OK;
 }
 
@@ -125,16 +126,16 @@ static void remember(struct area_choice *choice, const plim_replay_config *confi
 }
 
 /* Try one configuration. It is given up when it takes longer than the best one with the same choice of small_area. */
-static plim_status try_one(trials *trial_set, plim_replay_config config) {
-  struct area_choice *choice = &trial_set->by_area[config.small_area];
+static plim_status try_one(trial_set *trials, plim_replay_config config) {
+  struct area_choice *choice = &trials->by_area[config.small_area];
   plim_replay_counts counts;
-  int64_t time_ns, limit_ns = trial_set->limits.recomputed_ns;
-  if (done(trial_set)) return PLIM_OK;
-  if (trial_set->from == 0 && plim_effort_over(trial_set->ctx, 0)) {
-    return plim_fail(trial_set->ctx, PLIM_ECANCEL, "stopped before a plan was found");
+  int64_t time_ns, limit_ns = trials->limits.recomputed_ns;
+  if (done(trials)) return PLIM_OK;
+  if (trials->from == 0 && plim_effort_over(trials->ctx, 0)) {
+    return plim_fail(trials->ctx, PLIM_ECANCEL, "stopped before a plan was found");
   }
-  if (choice->best_ns > 0) limit_ns = choice->best_ns - trial_set->schedule->time_ns - 1;
-  PLIM_TRY(simulate_config(trial_set, &config, limit_ns, &counts, &time_ns));
+  if (choice->best_ns > 0) limit_ns = choice->best_ns - trials->schedule->time_ns - 1;
+  PLIM_TRY(simulate_config(trials, &config, limit_ns, &counts, &time_ns));
   if (time_ns == PLIM_TIME_INFINITE) return PLIM_OK;
   choice->best_ns = time_ns;
   if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0) {
@@ -145,20 +146,20 @@ static plim_status try_one(trials *trial_set, plim_replay_config config) {
 
 /* Try a configuration without and with an area for small requests: neither is always better. A replay from the middle
  * of a plan uses the area that the arena has. */
-static plim_status try_config(trials *trial_set, plim_replay_config config) {
-  config.area_bytes = trial_set->area_bytes;
-  config.small_area = trial_set->area_bytes > 0;
-  PLIM_TRY(try_one(trial_set, config));
+static plim_status try_config(trial_set *trials, plim_replay_config config) {
+  config.area_bytes = trials->area_bytes;
+  config.small_area = trials->area_bytes > 0;
+  PLIM_TRY(try_one(trials, config));
   config.small_area = 1;
-  return trial_set->from > 0 ? PLIM_OK : try_one(trial_set, config);
+  return trials->from > 0 ? PLIM_OK : try_one(trials, config);
 }
 
-static plim_status try_switches(trials *trial_set, const plim_policy *policy, int n) {
+/* Try the policy with the first n combinations. */
+static plim_status try_combinations(trial_set *trials, const plim_policy *policy, int n) {
   for (int i = 0; i < n; i++) {
-    PLIM_TRY(try_config(trial_set, (plim_replay_config){.policy = policy,
-                                                        .two_ends = switches[i].two_ends,
-                                                        .frontier = switches[i].frontier,
-                                                        .hold_inputs = switches[i].hold_inputs}));
+    plim_replay_config config = combination[i];
+    config.policy = policy;
+    PLIM_TRY(try_config(trials, config));
   }
   return PLIM_OK;
 }
@@ -170,17 +171,17 @@ static plim_replay_config rival_config(const plim_policy *policy) {
 }
 
 /* A policy that knows the program's order also tries the published configurations of all other policies. */
-static plim_status try_rivals(trials *trial_set) {
+static plim_status try_rivals(trial_set *trials) {
   const plim_policy *rival;
   for (int32_t i = 0; (rival = plim_policy_at(i)); i++) {
-    if (!rival->forecast) PLIM_TRY(try_config(trial_set, rival_config(rival)));
+    if (!rival->forecast) PLIM_TRY(try_config(trials, rival_config(rival)));
   }
   return PLIM_OK;
 }
 
-static plim_status try_windows(trials *trial_set) {
-  for (int64_t i = 0; i < WINDOWS && i * ENDS * trial_set->schedule->n_commands < ROW_COMMANDS; i++) {
-    PLIM_TRY(try_switches(trial_set, &windows[i], ENDS));
+static plim_status try_windows(trial_set *trials) {
+  for (int64_t i = 0; i < WINDOWS && i * WITH_FRONTIER * trials->schedule->n_commands < ROW_COMMANDS; i++) {
+    PLIM_TRY(try_combinations(trials, &windows[i], WITH_FRONTIER));
   }
   return PLIM_OK;
 }
@@ -205,80 +206,79 @@ static void perturbation(struct local_search *local, uint64_t *random, plim_repl
 
 /* Local search: simulate each perturbed configuration to its end. A trial that takes longer than the configuration that
  * it starts from is given up. */
-static plim_status improve(trials *trial_set, struct local_search *local) {
-  int64_t n = TRIAL_COMMANDS / trial_set->schedule->n_commands;
+static plim_status improve(trial_set *trials, struct local_search *local) {
+  int64_t n = TRIAL_COMMANDS / trials->schedule->n_commands;
   uint64_t random = 1;
-  for (int64_t i = 0; i < n && i < MOST_TRIALS && local->time_ns > trial_set->schedule->time_ns && !done(trial_set);
-       i++) {
+  for (int64_t i = 0; i < n && i < MOST_TRIALS && local->time_ns > trials->schedule->time_ns && !done(trials); i++) {
     plim_replay_counts counts;
     plim_replay_config config;
     int64_t time_ns;
     perturbation(local, &random, &config);
-    PLIM_TRY(simulate_config(trial_set, &config, local->time_ns - trial_set->schedule->time_ns - 1, &counts, &time_ns));
+    PLIM_TRY(simulate_config(trials, &config, local->time_ns - trials->schedule->time_ns - 1, &counts, &time_ns));
     if (time_ns < local->time_ns) *local = (struct local_search){config, time_ns, counts.searches};
   }
   return PLIM_OK;
 }
 
 /* The configurations that are usually best come first, so that the others are given up early. */
-static plim_status try_everything(trials *trial_set, const plim_policy *policy) {
-  PLIM_TRY(try_switches(trial_set, policy, SWITCHES));
-  PLIM_TRY(try_windows(trial_set));
-  PLIM_TRY(try_rivals(trial_set));
-  for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(trial_set); k++) {
-    struct area_choice *choice = &trial_set->by_area[k / LOCAL_SEARCHES];
+static plim_status try_everything(trial_set *trials, const plim_policy *policy) {
+  PLIM_TRY(try_combinations(trials, policy, COMBINATIONS));
+  PLIM_TRY(try_windows(trials));
+  PLIM_TRY(try_rivals(trials));
+  for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(trials); k++) {
+    struct area_choice *choice = &trials->by_area[k / LOCAL_SEARCHES];
     if (k % LOCAL_SEARCHES < choice->n_local_searches) {
-      PLIM_TRY(improve(trial_set, &choice->local_search[k % LOCAL_SEARCHES]));
+      PLIM_TRY(improve(trials, &choice->local_search[k % LOCAL_SEARCHES]));
     }
   }
   return PLIM_OK;
 }
 
 /* When no configuration yields a plan, the first is simulated once more, so that sentence and counts agree. */
-static plim_status try_policy(trials *trial_set, const plim_policy *policy) {
+static plim_status try_policy(trial_set *trials, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
-  PLIM_TRY(policy->forecast ? try_everything(trial_set, policy) : try_config(trial_set, rival_config(policy)));
-  return trial_set->plan ? PLIM_OK
-                         : simulate_config(trial_set, &trial_set->counts.config, trial_set->limits.recomputed_ns,
-                                           &counts, &time_ns);
+  PLIM_TRY(policy->forecast ? try_everything(trials, policy) : try_config(trials, rival_config(policy)));
+  return trials->plan
+             ? PLIM_OK
+             : simulate_config(trials, &trials->counts.config, trials->limits.recomputed_ns, &counts, &time_ns);
 }
 
-static plim_status finish(trials *trial_set, plim_status status, plim_replay_counts *counts, plim_plan **out) {
-  release_forecasts(trial_set);
-  if (counts) *counts = trial_set->counts;
-  if (status == PLIM_OK && !trial_set->plan) return PLIM_ENOFIT;
+static plim_status finish(trial_set *trials, plim_status status, plim_replay_counts *counts, plim_plan **out) {
+  release_forecasts(trials);
+  if (counts) *counts = trials->counts;
+  if (status == PLIM_OK && !trials->plan) return PLIM_ENOFIT;
   if (status != PLIM_OK) {
-    plim_plan_free(trial_set->plan);
+    plim_plan_free(trials->plan);
     return status;
   }
-  *out = trial_set->plan;
+  *out = trials->plan;
   return PLIM_OK;
 }
 
 plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                               int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
-  trials trial_set = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
+  trial_set trials = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
   PLIM_TRY(plim_plan_check(ctx, graph, schedule));
-  return finish(&trial_set, try_switches(&trial_set, plim_policy_at(0), SWITCHES), counts, out);
+  return finish(&trials, try_combinations(&trials, plim_policy_at(0), COMBINATIONS), counts, out);
 }
 
 plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                               const plim_policy *policy, plim_replay_limits limits, plim_replay_counts *counts,
                               plim_plan **out) {
-  trials trial_set = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
+  trial_set trials = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
   PLIM_TRY(plim_plan_check(ctx, graph, order));
-  plim_status status = finish(&trial_set, try_policy(&trial_set, policy), counts, out);
+  plim_status status = finish(&trials, try_policy(&trials, policy), counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
   return status;
 }
 
 plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                     const plim_policy *policy, plim_replay_limits limits, int *yes) {
-  trials trial_set = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
+  trial_set trials = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_plan_check(ctx, graph, order));
-  plim_status status = finish(&trial_set, try_policy(&trial_set, policy), NULL, &plan);
+  plim_status status = finish(&trials, try_policy(&trials, policy), NULL, &plan);
   plim_plan_free(plan);
   *yes = status == PLIM_OK;
   return status == PLIM_ENOFIT ? PLIM_OK : status;
@@ -286,49 +286,49 @@ plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, 
 
 /* Replay the rest of the plan with variants of at most `limit` bytes of workspace.
  *   own_order  in  1: the plan's order, with its recomputations; 0: program order */
-static plim_status continue_within(trials *trial_set, const plim_plan *plan, const plim_profile *profile, int64_t limit,
+static plim_status continue_within(trial_set *trials, const plim_plan *plan, const plim_profile *profile, int64_t limit,
                                    int own_order) {
   plim_limited_plan limited;
-  plim_status status = plim_limit_workspace(trial_set->ctx, trial_set->graph, plan, profile, trial_set->from, limit,
-                                            own_order, &limited);
-  trial_set->schedule = &limited.plan;
-  trial_set->again = limited.again;
-  if (status == PLIM_OK) status = try_switches(trial_set, plim_policy_at(0), HELD);
-  release_forecasts(trial_set);
+  plim_status status =
+      plim_limit_workspace(trials->ctx, trials->graph, plan, profile, trials->from, limit, own_order, &limited);
+  trials->schedule = &limited.plan;
+  trials->again = limited.again;
+  if (status == PLIM_OK) status = try_combinations(trials, plim_policy_at(0), HOLDING_INPUTS);
+  release_forecasts(trials);
   plim_limited_plan_release(&limited);
-  trial_set->schedule = NULL;
-  trial_set->again = NULL;
+  trials->schedule = NULL;
+  trials->again = NULL;
   return status;
 }
 
 plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                 const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
-  trials trial_set = {
+  trial_set trials = {
       .ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
   int64_t limit = change->arena_bytes;
   plim_status status = PLIM_OK;
-  for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !trial_set.plan; i++, limit /= 4) {
+  for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !trials.plan; i++, limit /= 4) {
     for (int own_order = 1; own_order >= 0 && status == PLIM_OK; own_order--) {
-      status = continue_within(&trial_set, plan, change->profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
+      status = continue_within(&trials, plan, change->profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
     }
     if (!change->profile) break;
   }
-  return finish(&trial_set, status, counts, out);
+  return finish(&trials, status, counts, out);
 }
 
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
   const int32_t from = change->from;
-  trials trial_set = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
-  trial_set.area_bytes = from > 0 ? change->area_bytes : 0;
+  trial_set trials = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
+  trials.area_bytes = from > 0 ? change->area_bytes : 0;
   plim_limited_plan limited;
   plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, change->arena_bytes, 0, &limited);
-  trial_set.schedule = &limited.plan;
-  trial_set.again = limited.again;
-  if (status == PLIM_OK) status = try_policy(&trial_set, change->policy);
-  release_forecasts(&trial_set);
+  trials.schedule = &limited.plan;
+  trials.again = limited.again;
+  if (status == PLIM_OK) status = try_policy(&trials, change->policy);
+  release_forecasts(&trials);
   plim_limited_plan_release(&limited);
-  return finish(&trial_set, status, counts, out);
+  return finish(&trials, status, counts, out);
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,

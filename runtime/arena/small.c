@@ -59,8 +59,8 @@ plim_status plim_forecast_find_small(plim_forecast *forecast) {
   int64_t n_storages = forecast->graph->n_storages, n_commands = forecast->schedule->n_commands;
   int64_t *bytes = NULL, *change = NULL;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(forecast->ctx, n_storages, sizeof *bytes, &bytes));
-  PLIM_CHECK(plim_allocate(forecast->ctx, n_commands + 1, sizeof *change, &change));
+  PLIM_TRY_OR_DONE(plim_allocate(forecast->ctx, n_storages, sizeof *bytes, &bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(forecast->ctx, n_commands + 1, sizeof *change, &change));
   forecast->small_bytes = find_limit(forecast, bytes);
   forecast->small_peak_bytes = find_peak(forecast, change);
 done:

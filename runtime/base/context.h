@@ -104,10 +104,10 @@ int64_t plim_now_ns(void);
     if (plim_try_status != PLIM_OK) return plim_try_status; \
   } while (0)
 
-/* PLIM_CHECK assigns it to `status`; a failure goes to `done`. Both are the function's own. The code after the label
- * frees what was made, on success too, and returns `status`. A function that hands over all that it made may return
- * PLIM_OK before the label; the code after it then runs only after a failure. */
-#define PLIM_CHECK(call)              \
+/* PLIM_TRY_OR_DONE assigns it to `status`; a failure goes to `done`. Both are the function's own. The code after the
+ * label frees what was made, on success too, and returns `status`. A function that hands over all that it made may
+ * return PLIM_OK before the label; the code after it then runs only after a failure. */
+#define PLIM_TRY_OR_DONE(call)        \
   do {                                \
     status = (call);                  \
     if (status != PLIM_OK) goto done; \

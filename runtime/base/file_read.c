@@ -47,18 +47,18 @@ static plim_status read_stream(plim_context *ctx, const char *path, int fd, int6
   for (ssize_t n = 1; n != 0;) {
     if (done + 1 >= capacity) {
       int64_t more = capacity > 0 ? 2 * capacity : BUFFER_BYTES;
-      PLIM_CHECK(plim_resize_array(ctx, &held, capacity, more, 1));
+      PLIM_TRY_OR_DONE(plim_resize_array(ctx, &held, capacity, more, 1));
       capacity = more;
     }
-    PLIM_CHECK(wait_for_writer(ctx, path, fd));
+    PLIM_TRY_OR_DONE(wait_for_writer(ctx, path, fd));
     n = read(fd, held + done, (size_t)(capacity - done - 1));
-    if (n < 0 && errno != EINTR && errno != EAGAIN) PLIM_CHECK(plim_file_fail_errno(ctx, path, "read"));
+    if (n < 0 && errno != EINTR && errno != EAGAIN) PLIM_TRY_OR_DONE(plim_file_fail_errno(ctx, path, "read"));
     if (n > 0) done += n;
     if (done <= limit) continue;
-    PLIM_CHECK(
+    PLIM_TRY_OR_DONE(
         plim_fail(ctx, PLIM_EDATA, "%s: has more than %lld bytes, at most these are read", path, (long long)limit));
   }
-  PLIM_CHECK(plim_resize_array(ctx, &held, capacity, done + 1, 1));
+  PLIM_TRY_OR_DONE(plim_resize_array(ctx, &held, capacity, done + 1, 1));
   held[done] = '\0';
   *data = held;
   *bytes = done;

@@ -157,9 +157,9 @@ static plim_status begin(plim_context *ctx, const char *path, int follows, plim_
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *file, &file));
   file->ctx = ctx;
   file->fd = -1;
-  PLIM_CHECK(name_target(file, path, follows));
+  PLIM_TRY_OR_DONE(name_target(file, path, follows));
   file->direct = follows && plim_file_is_direct(file->target);
-  PLIM_CHECK(file->direct ? open_direct(file) : open_temporary(file, follows));
+  PLIM_TRY_OR_DONE(file->direct ? open_direct(file) : open_temporary(file, follows));
   *out = file;
   file = NULL;
 done:

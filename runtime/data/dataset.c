@@ -107,8 +107,8 @@ static plim_status load_idx_split(plim_dataset *dataset, const char *dir, const 
     goto done;
   }
   (void)snprintf(name, sizeof name, "%s-labels-idx1-ubyte.gz", prefix);
-  PLIM_CHECK(path_join(dataset->ctx, dir, name, path));
-  PLIM_CHECK(load_idx_labels(dataset, path, dim[0], &label));
+  PLIM_TRY_OR_DONE(path_join(dataset->ctx, dir, name, path));
+  PLIM_TRY_OR_DONE(load_idx_labels(dataset, path, dim[0], &label));
   split_set(split, dim[0], image, label);
 done:
   if (status != PLIM_OK) plim_release(dataset->ctx, image, (int64_t)dim[0] * dim[1] * dim[2], 1);
@@ -302,7 +302,7 @@ static plim_status load_text(plim_context *ctx, const char *name, const plim_dat
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *dataset, &dataset));
   *dataset = (plim_dataset){.ctx = ctx, .name = "text", .classes = words, .context = options->context};
-  PLIM_CHECK(plim_text_data_load(dataset, file, bytes));
+  PLIM_TRY_OR_DONE(plim_text_data_load(dataset, file, bytes));
   *out = dataset;
   dataset = NULL;
 done:
@@ -325,7 +325,7 @@ plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_da
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *dataset, &dataset));
   *dataset = source->constants;
   dataset->ctx = ctx;
-  PLIM_CHECK(with_remedy(ctx, source, source->load(source, options, dataset)));
+  PLIM_TRY_OR_DONE(with_remedy(ctx, source, source->load(source, options, dataset)));
   *out = dataset;
   dataset = NULL;
 done:

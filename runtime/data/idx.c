@@ -78,12 +78,12 @@ plim_status plim_idx_load(plim_context *ctx, const char *path, int32_t rank, int
   int64_t product = 0;
   plim_status status = PLIM_OK;
   if (rank < 1 || rank > PLIM_IDX_MAX_RANK) return plim_fail(ctx, PLIM_EUSAGE, "IDX rank %d is not 1 to 3", rank);
-  PLIM_CHECK(plim_gzip_open(ctx, path, &s.gzip));
-  PLIM_CHECK(read_header(&s, rank, size, &product));
-  PLIM_CHECK(check_claim(&s, product));
-  PLIM_CHECK(plim_allocate(ctx, product, 1, &bytes));
-  PLIM_CHECK(source_read(&s, bytes, product));
-  PLIM_CHECK(source_end(&s));
+  PLIM_TRY_OR_DONE(plim_gzip_open(ctx, path, &s.gzip));
+  PLIM_TRY_OR_DONE(read_header(&s, rank, size, &product));
+  PLIM_TRY_OR_DONE(check_claim(&s, product));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, product, 1, &bytes));
+  PLIM_TRY_OR_DONE(source_read(&s, bytes, product));
+  PLIM_TRY_OR_DONE(source_end(&s));
   memcpy(dim, size, sizeof *dim * (size_t)rank);
   *data = bytes;
   bytes = NULL;

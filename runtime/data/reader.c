@@ -107,6 +107,12 @@ void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label)
   (void)pthread_mutex_unlock(&reader->mutex);
 }
 
+void plim_reader_settle(plim_reader *reader) {
+  (void)pthread_mutex_lock(&reader->mutex);
+  wait_ready(reader);
+  (void)pthread_mutex_unlock(&reader->mutex);
+}
+
 plim_status plim_reader_wait(plim_reader *reader) {
   (void)pthread_mutex_lock(&reader->mutex);
   wait_ready(reader);

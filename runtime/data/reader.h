@@ -33,6 +33,10 @@ void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label)
  * program's own source failed (plim_dataset_from_source). */
 PLIM_MUST_USE plim_status plim_reader_wait(plim_reader *reader);
 
+/* Wait until the thread writes nothing. The next plim_reader_wait says whether the batch of the last request is there.
+ */
+void plim_reader_settle(plim_reader *reader);
+
 #ifdef __cplusplus
 }
 #endif

@@ -48,12 +48,12 @@ plim_status plim_text_data_load(plim_dataset *dataset, const char *path, int byt
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_file_read(dataset->ctx, path, TEXT_MAX_BYTES, &text, &length));
   const int64_t n = length / bytes, test = n / TEST_PARTS;
-  PLIM_CHECK(check_bytes(dataset->ctx, path, length, bytes));
-  PLIM_CHECK(check_length(dataset, path, n));
-  PLIM_CHECK(plim_allocate(dataset->ctx, n, sizeof *token, &token));
+  PLIM_TRY_OR_DONE(check_bytes(dataset->ctx, path, length, bytes));
+  PLIM_TRY_OR_DONE(check_length(dataset, path, n));
+  PLIM_TRY_OR_DONE(plim_allocate(dataset->ctx, n, sizeof *token, &token));
   dataset->train = (plim_split){.token = token, .n_tokens = n - test};
   dataset->test = (plim_split){.token = token + (n - test), .n_tokens = test};
-  PLIM_CHECK(copy_tokens(dataset, path, (const unsigned char *)text, bytes, n, token));
+  PLIM_TRY_OR_DONE(copy_tokens(dataset, path, (const unsigned char *)text, bytes, n, token));
   dataset->train.count = (int32_t)sequences(dataset, n - test, 1);
   dataset->test.count = (int32_t)sequences(dataset, test, 0);
 done:

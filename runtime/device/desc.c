@@ -82,38 +82,38 @@ int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b) {
 }
 
 /* Text under construction; `used` stops at the end of the buffer. */
-typedef struct writer {
+typedef struct desc_writer {
   char *text;
   size_t size, used;
-} writer;
+} desc_writer;
 
-static void append(writer *w, const char *format, ...) PLIM_PRINTF(2, 3);
-static void append(writer *w, const char *format, ...) {
+static void append(desc_writer *writer, const char *format, ...) PLIM_PRINTF(2, 3);
+static void append(desc_writer *writer, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int wrote = vsnprintf(w->text + w->used, w->size - w->used, format, args);
+  int wrote = vsnprintf(writer->text + writer->used, writer->size - writer->used, format, args);
   va_end(args);
-  size_t left = w->size - w->used - 1;
-  w->used += wrote < 0 ? 0 : (size_t)wrote < left ? (size_t)wrote : left;
+  size_t left = writer->size - writer->used - 1;
+  writer->used += wrote < 0 ? 0 : (size_t)wrote < left ? (size_t)wrote : left;
 }
 
-static void append_shapes(writer *w, const char *what, int32_t n, const plim_shape *shape) {
+static void append_shapes(desc_writer *writer, const char *what, int32_t n, const plim_shape *shape) {
   for (int32_t i = 0; i < n; i++) {
-    append(w, " %s %s %s", what, plim_dtype_name(shape[i].dtype), plim_layout_name(shape[i].layout));
-    for (int32_t d = 0; d < shape[i].rank; d++) append(w, "%c%lld", d ? 'x' : ' ', (long long)shape[i].dim[d]);
+    append(writer, " %s %s %s", what, plim_dtype_name(shape[i].dtype), plim_layout_name(shape[i].layout));
+    for (int32_t d = 0; d < shape[i].rank; d++) append(writer, "%c%lld", d ? 'x' : ' ', (long long)shape[i].dim[d]);
     if (!plim_shape_is_strided(&shape[i])) continue;
-    for (int32_t d = 0; d < shape[i].rank; d++) append(w, "%c%lld", d ? ',' : '/', (long long)shape[i].stride[d]);
+    for (int32_t d = 0; d < shape[i].rank; d++) append(writer, "%c%lld", d ? ',' : '/', (long long)shape[i].stride[d]);
   }
 }
 
-static void append_attr(writer *w, const plim_attr *attr, const plim_attrs *attrs) {
+static void append_attr(desc_writer *writer, const plim_attr *attr, const plim_attrs *attrs) {
   if (plim_attr_is_zero(attr, attrs)) return;
-  append(w, " %s", attr->name);
+  append(writer, " %s", attr->name);
   for (int k = 0; k < attr->count; k++) {
     if (attr->type == PLIM_ATTR_FLOAT) {
-      append(w, "%c%a", k ? ',' : ' ', (double)plim_attr_float(attr, attrs, k));
+      append(writer, "%c%a", k ? ',' : ' ', (double)plim_attr_float(attr, attrs, k));
     } else {
-      append(w, "%c%lld", k ? ',' : ' ', (long long)plim_attr_int(attr, attrs, k));
+      append(writer, "%c%lld", k ? ',' : ' ', (long long)plim_attr_int(attr, attrs, k));
     }
   }
 }
@@ -123,11 +123,11 @@ int64_t plim_desc_text_bytes(const plim_op_desc *desc) {
 }
 
 void plim_desc_text(const plim_op_desc *desc, char *text, size_t size) {
-  writer w = {text, size, 0};
+  desc_writer writer = {text, size, 0};
   const plim_attr *attr;
-  append(&w, "%s", plim_op_kind_name(desc->kind));
-  for (int i = 0; (attr = plim_op_kind_attr(desc->kind, i)) != NULL; i++) append_attr(&w, attr, &desc->attrs);
-  append_shapes(&w, "in", desc->n_in, plim_op_inputs(desc));
-  append_shapes(&w, "out", desc->n_out, plim_op_outputs(desc));
-  append_shapes(&w, "upd", desc->n_upd, plim_op_updates(desc));
+  append(&writer, "%s", plim_op_kind_name(desc->kind));
+  for (int i = 0; (attr = plim_op_kind_attr(desc->kind, i)) != NULL; i++) append_attr(&writer, attr, &desc->attrs);
+  append_shapes(&writer, "in", desc->n_in, plim_op_inputs(desc));
+  append_shapes(&writer, "out", desc->n_out, plim_op_outputs(desc));
+  append_shapes(&writer, "upd", desc->n_upd, plim_op_updates(desc));
 }

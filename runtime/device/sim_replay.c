@@ -68,12 +68,12 @@ plim_status plim_sim_replay(plim_device *sim, const plim_space_plan *p, plim_spa
   PLIM_TRY(sim->api->queues.sync(sim));
   int64_t began = sim->api->queues.clock(sim);
   out->serial_ns = 0;
-  PLIM_CHECK(begin_meter(sim, &m));
+  PLIM_TRY_OR_DONE(begin_meter(sim, &m));
   for (int32_t c = 0; c < p->n_commands; c++) {
-    PLIM_CHECK(count_buffers(sim, &m, c));
-    PLIM_CHECK(put(sim, p, c, out));
+    PLIM_TRY_OR_DONE(count_buffers(sim, &m, c));
+    PLIM_TRY_OR_DONE(put(sim, p, c, out));
   }
-  PLIM_CHECK(sim->api->queues.sync(sim));
+  PLIM_TRY_OR_DONE(sim->api->queues.sync(sim));
   out->makespan_ns = sim->api->queues.clock(sim) - began;
   out->energy_joule = plim_space_plan_joule(p, out->makespan_ns);
 done:

@@ -1,6 +1,8 @@
-/* Makes the flat arrays of a bound plan. Binding walks the commands once and keeps, for each storage and space, the
- * buffer that began last. Lifetimes of one storage in one space never overlap, so an operand of command j lies in that
- * buffer. The lifetime contains j, or it ends at j when the command's in-place pair overwrites the buffer. */
+/* Makes the flat arrays of a bound plan. plim_bind, near the end, has the parts in their order.
+ *
+ * One walk over the commands finds the buffer of each operand. It keeps, for each storage and space, the buffer that
+ * began last. Lifetimes of one storage in one space never overlap, so an operand of command j lies in that buffer: its
+ * lifetime contains j, or it ends at j where the command overwrites it in place. */
 #include "runtime/exec/bind.h"
 
 #include <string.h>
@@ -19,6 +21,7 @@ static int32_t *latest_in(const binder *binding, int32_t storage, int32_t space)
   return &binding->latest[(int64_t)space * binding->bound->graph->n_storages + storage];
 }
 
+/* Note the buffers that begin at command j. The plan has its buffers in the order of their begin. */
 static void begin_buffers(binder *binding, int32_t j) {
   const plim_plan *plan = binding->bound->plan;
   binding->workspace = PLIM_NONE;
@@ -33,6 +36,7 @@ static void begin_buffers(binder *binding, int32_t j) {
   }
 }
 
+/* Append the operand of a value that command j, a run, reads or writes: the buffer it lies in, and where. */
 static plim_status bind_value(binder *binding, int32_t j, int32_t value) {
   const plim_graph *graph = binding->bound->graph;
   const plim_value *v = &graph->value[value];
@@ -45,10 +49,11 @@ static plim_status bind_value(binder *binding, int32_t j, int32_t value) {
   return PLIM_OK;
 }
 
+/* Fill in command j, a copy, with two operands: the buffers of its storage in the space it reads and in the one it
+ * writes. */
 static plim_status bind_copy(binder *binding, int32_t j) {
   const plim_command *command = &binding->bound->plan->command[j];
   const int32_t space[] = {command->from, command->to};
-  begin_buffers(binding, j);
   binding->bound->command[j] = (plim_bound_command){
       .variant = "copy", .op = PLIM_NONE, .queue = command->queue, .first = binding->n_operands, .n_in = 1, .n_out = 1};
   for (int i = 0; i < 2; i++) {
@@ -63,11 +68,11 @@ static plim_status bind_copy(binder *binding, int32_t j) {
   return PLIM_OK;
 }
 
-static plim_status bind_command(binder *binding, int32_t j, void *kernel, int64_t workspace_bytes) {
+/* Fill in command j, a run: its operands in the order of plim_bound_command.first, and the bytes of its workspace. */
+static plim_status bind_run(binder *binding, int32_t j, void *kernel, int64_t workspace_bytes) {
   const plim_plan *plan = binding->bound->plan;
   const plim_command *command = &plan->command[j];
   const plim_op *op = &binding->bound->graph->op[command->op];
-  begin_buffers(binding, j);
   binding->bound->command[j] = (plim_bound_command){.kernel = kernel,
                                                     .variant = plan->variant[command->variant].variant.name,
                                                     .op = command->op,
@@ -93,6 +98,7 @@ static plim_status bind_command(binder *binding, int32_t j, void *kernel, int64_
   return PLIM_OK;
 }
 
+/* Set the bytes of the buffers of storages; bind_run sets those of workspaces. */
 static void fill_bytes(plim_bound_plan *bound) {
   for (int32_t i = 0; i < bound->plan->n_buffers; i++) {
     int32_t storage = bound->plan->buffer[i].storage;
@@ -100,6 +106,8 @@ static void fill_bytes(plim_bound_plan *bound) {
   }
 }
 
+/* Find where each storage lies between two steps: the arrays buffer_before and buffer_after. Buffers in the arena come
+ * first; then the homes of persistent storages, in any space, take their place. */
 static void fill_before_and_after(plim_bound_plan *bound) {
   const int32_t n_storages = bound->graph->n_storages;
   for (int32_t s = 0; s < n_storages; s++) bound->buffer_before[s] = bound->buffer_after[s] = PLIM_NONE;
@@ -116,8 +124,9 @@ static void fill_before_and_after(plim_bound_plan *bound) {
   }
 }
 
-/* Find the end of each buffer from the operands that are bound to it. */
-static void fill_ends(binder *binding) {
+/* Set the ends of the buffers whose bytes stay after the last command: homes, and outputs, which lie in the arena. All
+ * others end where they begin, until a use is seen. */
+static void fill_least_ends(const binder *binding) {
   plim_bound_plan *bound = binding->bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
@@ -125,11 +134,17 @@ static void fill_ends(binder *binding) {
     bound->buffer[i].end = stays ? plan->n_commands : plan->buffer[i].begin + 1;
   }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
-    int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;
-    if (stays && binding->latest[s] >= 0) { /* in the arena */
-      bound->buffer[binding->latest[s]].end = plan->n_commands;
-    }
+    const int32_t in_arena = *latest_in(binding, s, 0);
+    const int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT && in_arena >= 0;
+    if (stays) bound->buffer[in_arena].end = plan->n_commands;
   }
+}
+
+/* Find the end of each buffer: after its last use, or where the output of an in-place pair overwrites it. */
+static void fill_ends(const binder *binding) {
+  plim_bound_plan *bound = binding->bound;
+  const plim_plan *plan = bound->plan;
+  fill_least_ends(binding);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];
     for (int32_t k = command->first; k < bound->command[j + 1].first; k++) {
@@ -151,7 +166,8 @@ static void sort_by_end(plim_bound_plan *bound) {
   for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end]] = i;
 }
 
-/* Give each array its address in the memory of the bound plan. */
+/* Take each array from the memory of the bound plan. The first call, before there is memory, counts the bytes; the
+ * second sets the addresses (plim_block). */
 static void carve(plim_bound_plan *bound) {
   plim_block *memory = &bound->memory;
   const int64_t n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
@@ -172,6 +188,7 @@ static void carve(plim_bound_plan *bound) {
   bound->waited_ns = plim_block_take(memory, n_commands, sizeof *bound->waited_ns);
 }
 
+/* Count the operands, and allocate all arrays at once. */
 static plim_status allocate(plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
   int64_t operands = 0;
@@ -194,35 +211,69 @@ static plim_status allocate(plim_bound_plan *bound) {
   return PLIM_OK;
 }
 
-/* List the commands of each queue in their order. Turn what each command waits for into counts of ended commands.
- * PLIM_ENOMEM. */
-static plim_status lower_queues(plim_bound_plan *bound) {
+/* List the commands of each queue in their order. */
+static void list_queues(plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
-  int32_t *place = NULL, count[PLIM_PLAN_QUEUES] = {0}, n = 0; /* place [n_commands] in the command's queue, from 1 */
-  PLIM_TRY(plim_allocate(bound->ctx, plan->n_commands, sizeof *place, &place));
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *command = &plan->command[j];
-    place[j] = ++count[command->queue];
-    for (int32_t w = 0; w < command->n_wait; w++) {
-      int32_t *need = &bound->wait[j].need[plan->command[command->wait[w]].queue];
-      if (plan->command[command->wait[w]].queue == command->queue) continue; /* the queue's order implies the wait */
-      if (place[command->wait[w]] > *need) *need = place[command->wait[w]];
-      bound->wait[j].any = 1;
-    }
-  }
+  int32_t n = 0;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
     for (int32_t j = 0; j < plan->n_commands; j++) {
       if (plan->command[j].queue == q) bound->queue_command[n++] = j;
     }
     bound->queue_first[q + 1] = n;
   }
+}
+
+/* Turn the commands that each command waits for into counts of ended commands of their queues. PLIM_ENOMEM. */
+static plim_status count_waits(plim_bound_plan *bound) {
+  const plim_plan *plan = bound->plan;
+  int32_t *place = NULL, count[PLIM_PLAN_QUEUES] = {0}; /* place [n_commands] in the command's queue, from 1 */
+  PLIM_TRY(plim_allocate(bound->ctx, plan->n_commands, sizeof *place, &place));
   for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    place[j] = ++count[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      const int32_t before = command->wait[w], queue = plan->command[before].queue;
+      int32_t *need = &bound->wait[j].need[queue];
+      if (queue == command->queue) continue; /* the queue's order implies the wait */
+      if (place[before] > *need) *need = place[before];
+      bound->wait[j].any = 1;
+    }
+  }
+  plim_release(bound->ctx, place, plan->n_commands, sizeof *place);
+  return PLIM_OK;
+}
+
+/* Mark the commands whose end is the last one that a command of another queue needs. */
+static void mark_awaited(plim_bound_plan *bound) {
+  for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
       const int32_t need = bound->wait[j].need[q];
       if (need > 0) bound->wait[bound->queue_command[bound->queue_first[q] + need - 1]].awaited = 1;
     }
   }
-  plim_release(bound->ctx, place, plan->n_commands, sizeof *place);
+}
+
+static plim_status fill_queues(plim_bound_plan *bound) {
+  list_queues(bound);
+  PLIM_TRY(count_waits(bound));
+  mark_awaited(bound);
+  return PLIM_OK;
+}
+
+/* Fill in all commands with their operands. Arguments as of plim_bind. */
+static plim_status bind_commands(binder *binding, void *const *kernel, const int64_t *workspace_bytes) {
+  const plim_plan *plan = binding->bound->plan;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    begin_buffers(binding, j);
+    if (command->kind == PLIM_COMMAND_COPY) {
+      PLIM_TRY(bind_copy(binding, j));
+    } else {
+      void *prepared = kernel[(int64_t)command->space * plan->n_variants + command->variant];
+      PLIM_TRY(bind_run(binding, j, prepared, workspace_bytes[command->variant]));
+    }
+  }
+  binding->bound->command[plan->n_commands].first = binding->n_operands;
   return PLIM_OK;
 }
 
@@ -236,21 +287,11 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
   fill_bytes(bound);
   PLIM_TRY(plim_allocate(ctx, keys, sizeof *binding.latest, &binding.latest));
   for (int64_t k = 0; k < keys; k++) binding.latest[k] = PLIM_NONE;
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    int32_t variant = plan->command[j].variant;
-    if (plan->command[j].kind == PLIM_COMMAND_COPY) {
-      PLIM_CHECK(bind_copy(&binding, j));
-    } else {
-      void *prepared = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
-      PLIM_CHECK(bind_command(&binding, j, prepared, workspace_bytes[variant]));
-    }
-  }
-  bound->command[plan->n_commands].first = binding.n_operands;
+  PLIM_TRY_OR_DONE(bind_commands(&binding, kernel, workspace_bytes));
   fill_before_and_after(bound);
   fill_ends(&binding);
-  if (bound->wait) PLIM_CHECK(lower_queues(bound));
   sort_by_end(bound);
-  status = PLIM_OK;
+  if (plim_bound_plan_has_queues(bound)) PLIM_TRY_OR_DONE(fill_queues(bound));
 done:
   plim_release(ctx, binding.latest, keys, sizeof *binding.latest);
   return status;

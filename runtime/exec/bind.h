@@ -56,7 +56,7 @@ typedef struct plim_bound_plan {
    * the one at its home, in any space; of others the one in the arena that began last, or PLIM_NONE */
   int32_t *buffer_before, *buffer_after;
   int64_t *time_ns; /* [n_commands] of the last step */
-  /* The rest is NULL for plans without page spaces. The commands of queue q are
+  /* The rest is NULL for plans without page spaces, which have queue 0 alone. The commands of queue q are
    * queue_command[queue_first[q] .. queue_first[q + 1]) */
   plim_bound_wait *wait;  /* [n_commands] */
   int32_t *queue_command; /* [n_commands] */
@@ -74,6 +74,11 @@ typedef struct plim_bound_plan {
 PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                     void *const *kernel, const int64_t *workspace_bytes, plim_bound_plan *bound);
 void plim_bound_plan_free(plim_bound_plan *bound); /* a zeroed one is legal */
+
+/* May the plan have other queues than 0? Then it has page spaces, and the arrays of its queues. */
+static inline int plim_bound_plan_has_queues(const plim_bound_plan *bound) {
+  return bound->wait != NULL;
+}
 
 /* Set the pointer of every operand.
  *   memory  [n_page_spaces + 1]  in  of each space, from the arena on

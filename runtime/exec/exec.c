@@ -19,6 +19,20 @@
 #include "runtime/exec/exec_device.h"
 #include "runtime/exec/streams.h"
 
+/* What runs the queues of the plan other than queue 0: its copies, and the runs of other spaces that compute. */
+typedef enum other_queues {
+  NO_OTHER_QUEUES,   /* the plan has none */
+  QUEUES_ON_THREADS, /* plim_queues, a thread each */
+  QUEUES_OF_DEVICE   /* streams.h: those of a GPU */
+} other_queues;
+
+/* Who measures the time of each command. */
+typedef enum timekeeper {
+  NOT_TIMED,
+  TIMED_BY_DEVICE, /* the functions of `watch` */
+  TIMED_BY_CLOCK   /* the executor waits for each command and reads the clock of the device */
+} timekeeper;
+
 /* A step that runs. Threads of other queues read it, but not the meter. */
 typedef struct running_step {
   plim_exec *exec;
@@ -28,30 +42,35 @@ typedef struct running_step {
   void *user;
   const plim_device_watch *watch; /* NULL: the device does not watch */
   plim_memory_meter meter;        /* complete when the step has succeeded */
-  int has_threads;                /* other queues than 0 have threads, which run copies and other spaces that compute */
-  int has_streams;                /* the device has the queues of the plan */
-  int asks;                       /* a before-command hook may give another plan */
-  int timed_by_device;            /* `watch` measures the time of each command */
-  int timed_by_clock;             /* the executor waits for each command and reads the clock */
+  other_queues queues;
+  timekeeper timekeeper;
+  int asks_hook; /* the before-command hook may give another plan */
 } running_step;
+
+static other_queues queues_of(const plim_exec *exec, const plim_bound_plan *bound) {
+  if (!plim_bound_plan_has_queues(bound)) return NO_OTHER_QUEUES;
+  return plim_streams_has(exec) ? QUEUES_OF_DEVICE : QUEUES_ON_THREADS;
+}
+
+/* A plan with other queues has no timekeeper: run_queued and the threads time its commands always, and a GPU cannot. */
+static timekeeper timekeeper_of(const plim_exec *exec, const plim_bound_plan *bound) {
+  const plim_device_watch *watch = plim_exec_device_watch(exec);
+  if (exec->step.timing_users == 0 || plim_bound_plan_has_queues(bound)) return NOT_TIMED;
+  return watch && watch->times && !plim_exec_allocates_each(exec) ? TIMED_BY_DEVICE : TIMED_BY_CLOCK;
+}
 
 /* All that is chosen for a step, once. */
 static running_step step_of(plim_exec *exec, plim_exec_plan *exec_plan, plim_run *run, void *user) {
-  const int has_copies = exec_plan->bound.wait != NULL, has_streams = has_copies && plim_streams_has(exec);
-  const int timed = exec->step.timed > 0 && !has_copies; /* threads time such plans always, and a GPU cannot */
   const plim_device_watch *watch = plim_exec_device_watch(exec);
-  const int by_device = timed && !plim_exec_allocates_each(exec) && watch && watch->times;
   return (running_step){.exec = exec,
                         .plan = exec_plan,
                         .bound = &exec_plan->bound,
                         .run = run,
                         .user = user,
                         .watch = watch,
-                        .has_threads = has_copies && !has_streams,
-                        .has_streams = has_streams,
-                        .asks = exec->hook.before_command && !watch && !plim_exec_allocates_each(exec),
-                        .timed_by_device = by_device,
-                        .timed_by_clock = timed && !by_device};
+                        .queues = queues_of(exec, &exec_plan->bound),
+                        .timekeeper = timekeeper_of(exec, &exec_plan->bound),
+                        .asks_hook = exec->hook.before_command && !watch && !plim_exec_allocates_each(exec)};
 }
 
 /* ---- one command ---- */
@@ -70,7 +89,7 @@ static plim_status run_kernel(const running_step *running, const plim_run_call *
 static plim_status compute(void *step, const plim_run_call *call) {
   const running_step *running = step;
   const int32_t j = call->command;
-  if (!running->has_streams) return run_kernel(running, call);
+  if (running->queues != QUEUES_OF_DEVICE) return run_kernel(running, call);
   PLIM_TRY(plim_streams_before(running->exec, running->bound, j));
   PLIM_TRY(call->op < 0 ? plim_streams_copy(running->exec, running->bound, j) : run_kernel(running, call));
   return plim_streams_after(running->exec, running->bound, j);
@@ -107,9 +126,10 @@ static plim_status fail_command(const running_step *running, int32_t j, plim_sta
 }
 
 static plim_status run_command(running_step *running, int32_t j) {
-  const int64_t begin_ns = running->timed_by_clock ? plim_exec_device_clock(running->exec) : 0;
+  const int by_clock = running->timekeeper == TIMED_BY_CLOCK;
+  const int64_t begin_ns = by_clock ? plim_exec_device_clock(running->exec) : 0;
   plim_status status = call_command(running, j);
-  if (status == PLIM_OK && running->timed_by_clock) {
+  if (status == PLIM_OK && by_clock) {
     status = plim_exec_device_sync(running->exec);
     running->bound->time_ns[j] = plim_exec_device_clock(running->exec) - begin_ns;
   }
@@ -118,10 +138,10 @@ static plim_status run_command(running_step *running, int32_t j) {
 
 /* ---- the loops ---- */
 
-/* After a plan switch *s->bound is another plan. */
+/* Allocate the buffers that begin at command j, or ask the hook, after which running->bound may have another plan. */
 static plim_status before_command(running_step *running, int32_t j) {
   if (plim_exec_allocates_each(running->exec)) return plim_each_command(running->exec, running->plan, j);
-  return running->asks && j > 0 ? plim_plan_switch_ask(running->exec, running->plan, j, &running->meter) : PLIM_OK;
+  return running->asks_hook && j > 0 ? plim_plan_switch_ask(running->exec, running->plan, j, &running->meter) : PLIM_OK;
 }
 
 /* The loop over the commands of a plan without other threads. */
@@ -139,29 +159,34 @@ static plim_status run_on_thread(void *step, int32_t j) {
   return run_command(step, j);
 }
 
-/* The loop over the commands of a plan whose other queues have threads. It runs the commands of queue 0, each after the
- * commands that it waits for, and measures its begin and its time. The meter counts the commands of all queues in the
- * order of the plan. */
+/* Run command j of queue 0 after the commands that it waits for, and measure its begin and its time. Returns 0 when the
+ * step is to stop, because this command or one of another queue has failed. */
+static int run_after_waits(running_step *running, int32_t j) {
+  plim_queues *queues = running->exec->queues.workers;
+  plim_bound_plan *bound = running->bound;
+  plim_queues_wait(queues, j);
+  if (plim_queues_has_stopped(queues)) return 0;
+  bound->begin_ns[j] = plim_queues_clock(queues);
+  const plim_status status = run_command(running, j); /* complete when it returns: the device is the cpu */
+  bound->time_ns[j] = plim_queues_clock(queues) - bound->begin_ns[j];
+  if (status == PLIM_OK) {
+    plim_queues_ran(queues);
+  } else {
+    plim_queues_failed(queues, j, status);
+  }
+  return status == PLIM_OK;
+}
+
+/* The loop over the commands of a plan whose other queues have threads: those of queue 0 run here. The meter counts the
+ * commands of all queues in the order of the plan. */
 static plim_status run_queued(running_step *running) {
-  plim_queues *queues = running->exec->queues.threads;
+  plim_queues *queues = running->exec->queues.workers;
   plim_bound_plan *bound = running->bound;
   int goes_on = 1;
   plim_queues_begin(queues, bound, run_on_thread, running);
   for (int32_t j = 0; j < bound->plan->n_commands && goes_on; j++) {
     plim_memory_meter_command(&running->meter, bound, j);
-    if (bound->command[j].queue != 0) continue;
-    plim_queues_wait(queues, j);
-    goes_on = !plim_queues_has_stopped(queues);
-    if (!goes_on) continue;
-    bound->begin_ns[j] = plim_queues_clock(queues);
-    const plim_status status = run_command(running, j); /* complete when it returns: the device is the cpu */
-    bound->time_ns[j] = plim_queues_clock(queues) - bound->begin_ns[j];
-    if (status == PLIM_OK) {
-      plim_queues_ran(queues);
-    } else {
-      plim_queues_failed(queues, j, status);
-      goes_on = 0;
-    }
+    if (bound->command[j].queue == 0) goes_on = run_after_waits(running, j);
   }
   return plim_queues_end(queues, goes_on, running->exec->step.number);
 }
@@ -172,13 +197,14 @@ static plim_status run_step(running_step *running) {
   const plim_memory_region *arena = &exec->spaces.memory[0];
   if (running->watch) {
     PLIM_TRY(running->watch->begin(exec->device, running->bound->graph, running->bound->plan, arena->base, arena->bytes,
-                                   running->timed_by_device || running->timed_by_clock));
+                                   running->timekeeper != NOT_TIMED));
   }
   plim_memory_meter_begin(&running->meter, running->bound, exec->spaces.memory);
-  PLIM_TRY(running->has_threads ? run_queued(running) : run_in_order(running));
+  PLIM_TRY(running->queues == QUEUES_ON_THREADS ? run_queued(running) : run_in_order(running));
   PLIM_TRY(plim_exec_queue_results(exec, running->plan));
   PLIM_TRY(plim_exec_device_sync(exec));
-  return running->timed_by_device ? running->watch->times(exec->device, running->bound->time_ns) : PLIM_OK;
+  if (running->timekeeper != TIMED_BY_DEVICE) return PLIM_OK;
+  return running->watch->times(exec->device, running->bound->time_ns);
 }
 
 /* Every input that the plan reads must have been written since its last step, because a step reuses the bytes of

@@ -87,16 +87,18 @@ plim_exec_options plim_exec_options_default(void);
  *   out      [1] out  free with plim_exec_close
  * The arena has the largest arena_bytes of the plans. On devices whose libraries may refuse a kernel, every such kernel
  * runs once in the arena (plim_device_api.kernels.rehearse).
- * PLIM_EUSAGE: options are not allowed, there is neither a device nor own_kernels, or a device of another context.
- * PLIM_EPLAN: plim_program_check refuses the plans, a variant has another numerics key here than in its plan, or the
- * device can prepare it and does not list it.
- * PLIM_EDATA: a plan is of another graph, or was made for another machine. The sentence has the field and both values.
- * PLIM_EDIFF: a kernel needs a workspace of another size than its plan gives it.
- * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->refused lists; or the device failed.
- * PLIM_EUNSUPPORTED: a plan has copies, and the device is sim or check, or every buffer has its own allocation; or a
- * GPU is to page to anything but "host".
- * PLIM_EIO: the page file cannot be opened, or holds data. PLIM_ENOFIT: its file system has no room.
- * PLIM_ENOMEM, PLIM_ENOFIT (a GPU): the arena cannot be allocated.
+ * Errors:
+ *   PLIM_EUSAGE        an option is not allowed; neither a device nor own_kernels; a device of another context
+ *   PLIM_EPLAN         plim_program_check refuses the plans; or the device gives a variant other bits than its plan
+ *                      says: another numerics key, or the device does not list the variant
+ *   PLIM_EDATA         a plan is of another graph, or was made for another machine
+ *   PLIM_EDIFF         a kernel needs a workspace of another size than its plan gives it
+ *   PLIM_EDEVICE       the device failed, or refused a variant (options->refused)
+ *   PLIM_EUNSUPPORTED  the device refused a variant; or a plan has copies, and cannot have them here: the device is sim
+ *                      or check, every buffer has its own allocation, or a GPU would page to anything but "host"
+ *   PLIM_EIO           the page file cannot be opened, or holds data
+ *   PLIM_ENOFIT        the file system of the page file, or the memory of a GPU, has no room
+ *   PLIM_ENOMEM        no memory, for the arena or for anything else
  * Cost: the check and the preparation of each distinct variant; a library may take long to build one. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
                                          int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
@@ -112,13 +114,19 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 /* Run plan `plan_index` once, and wait for the device.
  *   run, user  in  computes each run; NULL: the device's kernels. Runs of different spaces may call it on several
  *                  threads at once
- * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
- * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
- * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
- * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names training step, command, storage, op and
- * file. Otherwise the status that `run` or the before-command hook returned. The sentence of a failed run names
- * command, op and variant. What the step has updated before a failure stays updated. The executor's own cost is below
- * 1 us a command. With planned addresses a step allocates nothing, unless a plan switch happens. */
+ * Every input that the plan reads must have been written since its last step. On success the outputs can be read. What
+ * the step has updated before a failure stays updated.
+ * Errors:
+ *   PLIM_EUSAGE   no such plan; an input that was not written; own_kernels without `run`; an arena that has become
+ *                 smaller than the plan needs. Nothing has run
+ *   PLIM_EDIFF    the step is complete, and used other bytes than planned (plim_exec_measured)
+ *   PLIM_EDEVICE  a kernel or the device failed
+ *   PLIM_EIO      a copy failed
+ *   others        as `run`, the before-command hook or options.before_copy returned them
+ * The sentence of a run that failed names command, op and variant; that of a copy training step, command, storage, op
+ * and file.
+ * Cost: the executor's own is below 1 us a command. With planned addresses a step allocates nothing, unless a plan
+ * switch happens. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user);
 
 /* ---- values between steps ---- */
@@ -130,8 +138,11 @@ PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, pl
  * Persistent storages can be written and read at any time between steps. Inputs can be written before a step, and read
  * until it. Outputs can be read after their step, until an input is written, a step begins or plans are replaced.
  * Writing an input of one plan makes the inputs of all others unwritten.
- * PLIM_EUSAGE: no such plan or value, another number of bytes, or a value that holds nothing now. PLIM_EDEVICE,
- * PLIM_EIO (a page file): the copy failed. PLIM_ENOMEM: an input with its own allocation has no memory. O(bytes). */
+ * Errors:
+ *   PLIM_EUSAGE             no such plan or value; another number of bytes; a value that holds nothing now
+ *   PLIM_EDEVICE, PLIM_EIO  the copy failed; PLIM_EIO in a page file
+ *   PLIM_ENOMEM             no memory for an input with an allocation of its own
+ * O(bytes). */
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                           int64_t bytes);
 PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes);
@@ -227,10 +238,12 @@ typedef struct plim_plan_switch {
  *   plan         in   the plan that runs, borrowed for the call
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
- * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that
- * does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than its
- * arena_bytes. Where there is no memory for the switch, or the device refuses a variant of the plan, the step goes on
- * as if the hook had given no plan; plim_exec_arena_bytes and options.refused show it. */
+ * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH.
+ * What becomes of the plan:
+ *   It takes over. plim_exec_arena_bytes is then arena_bytes.
+ *   There is no memory for the switch, or the device refuses a variant (options.refused). The step goes on without it.
+ *   It does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than
+ *   arena_bytes. The step ends: plim_exec_step returns PLIM_EPLAN. */
 typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */
@@ -242,8 +255,8 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
  * Persistent storages keep their contents, and must have the same homes and offsets in the new plans. Page spaces and
  * queues are opened where there were none, and grow where the plans need more; they never shrink. Inputs and outputs
  * lose their contents, even on failure. Otherwise a failure leaves the former plans and the former arena in use.
- * PLIM_EUSAGE: a plan needs more than arena_bytes, the arena had less at open, or there is no arena
- * (PLIM_ADDRESSES_EACH). The other errors are those of plim_exec_open.
+ * Errors: those of plim_exec_open, and PLIM_EUSAGE: a plan needs more than arena_bytes; the arena had less at open;
+ * there is no arena (PLIM_ADDRESSES_EACH).
  * Cost: the checks, and the preparation of variants that are new. */
 PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
 

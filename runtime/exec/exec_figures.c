@@ -9,22 +9,23 @@ plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index) {
 }
 
 void plim_exec_timing_begin(plim_exec *exec) {
-  exec->step.timed++;
+  exec->step.timing_users++;
 }
 
 void plim_exec_timing_end(plim_exec *exec) {
-  assert(exec->step.timed > 0);
-  exec->step.timed--;
+  assert(exec->step.timing_users > 0);
+  exec->step.timing_users--;
 }
 
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index) {
   const plim_bound_plan *bound = &exec->plan[plan_index].bound;
-  return exec->step.timed > 0 && !(bound->wait && plim_streams_has(exec)) ? bound->time_ns : NULL;
+  const int on_gpu_queues = plim_bound_plan_has_queues(bound) && plim_streams_has(exec); /* nothing is timed there */
+  return exec->step.timing_users > 0 && !on_gpu_queues ? bound->time_ns : NULL;
 }
 
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index) {
   const plim_bound_plan *bound = &exec->plan[plan_index].bound;
-  if (!bound->wait || plim_streams_has(exec)) return (plim_exec_timeline){NULL, NULL, NULL};
+  if (!plim_bound_plan_has_queues(bound) || plim_streams_has(exec)) return (plim_exec_timeline){NULL, NULL, NULL};
   return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
 }
 
@@ -35,7 +36,7 @@ const char *plim_exec_space_how(const plim_exec *exec, int32_t space) {
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
   const plim_bound_plan *bound = &exec->plan[plan_index].bound;
   plim_exec_copies sum = {.n = 0};
-  for (int32_t j = 0; bound->wait && j < bound->plan->n_commands; j++) {
+  for (int32_t j = 0; plim_bound_plan_has_queues(bound) && j < bound->plan->n_commands; j++) {
     if (bound->plan->command[j].kind == PLIM_COMMAND_COPY) {
       sum.n++;
       sum.copy_ns += bound->time_ns[j];

@@ -35,8 +35,8 @@ typedef struct plim_exec_plan {
 /* The spaces of the plans, each at its number: the arena is space 0, page spaces follow. With PLIM_ADDRESSES_EACH there
  * is no arena, and memory[0].base is NULL. */
 typedef struct plim_exec_spaces {
-  int32_t n;              /* the most that a plan has, with the arena */
-  int32_t without_queues; /* 1: a page space was opened, and no queues since */
+  int32_t n;                   /* the most that a plan has, with the arena */
+  int32_t opened_since_queues; /* 1: a page space was opened, and no queues since */
   plim_memory_region memory[PLIM_PLAN_SPACES];
   /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
   plim_prepared kernels[PLIM_PLAN_SPACES];
@@ -54,7 +54,7 @@ typedef struct plim_exec_arena_history {
 /* The queues of the plans. */
 typedef struct plim_exec_queues {
   int32_t n;            /* with queue 0; 0: no plan has copies */
-  plim_queues *threads; /* NULL: no plan has copies, or the device has queues */
+  plim_queues *workers; /* a thread a queue; NULL: no plan has copies, or the device has queues */
 } plim_exec_queues;
 
 /* Which plan's values the arena holds between steps, PLIM_NONE: none's. */
@@ -67,7 +67,7 @@ typedef struct plim_exec_contents {
 typedef struct plim_exec_next_step {
   uint64_t seed;
   int64_t number;
-  int32_t timed; /* plim_exec_timing_begin less plim_exec_timing_end */
+  int32_t timing_users; /* calls of plim_exec_timing_begin without their plim_exec_timing_end */
 } plim_exec_next_step;
 
 /* plim_exec_set_before_command */
@@ -119,7 +119,7 @@ PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *grap
 /* ---- exec_spaces.c ---- */
 
 /* Begin a set of kernels for every space in which the plans [exec->n_plans] compute. */
-void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
+void plim_exec_begin_kernels(plim_exec *exec, const plim_plan *const *plan);
 
 /* Open or enlarge page spaces and queues as the plans [exec->n_plans] need. None becomes smaller, and contents stay.
  * Bases of spaces may change, even on failure: call plim_bound_plan_set_addresses for every plan afterwards.

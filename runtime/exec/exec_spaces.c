@@ -58,7 +58,7 @@ static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int3
   if (!name || bytes <= page->bytes) return PLIM_OK;
   PLIM_TRY(plim_streams_has(exec) ? grow_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
   (void)snprintf(exec->spaces.name[space], sizeof exec->spaces.name[space], "%s", name);
-  if (!was_open) exec->spaces.without_queues = 1;
+  if (!was_open) exec->spaces.opened_since_queues = 1;
   return PLIM_OK;
 }
 
@@ -96,20 +96,20 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
     exec->queues.n = n;
     return PLIM_OK;
   }
-  if (exec->queues.threads && n == exec->queues.n && !exec->spaces.without_queues) return PLIM_OK;
+  if (exec->queues.workers && n == exec->queues.n && !exec->spaces.opened_since_queues) return PLIM_OK;
   PLIM_TRY(
       plim_queues_open(exec->ctx, n, exec->spaces.memory, &exec->options, plim_exec_device_threads(exec), &queues));
-  plim_queues_close(exec->queues.threads);
-  exec->queues.threads = queues;
+  plim_queues_close(exec->queues.workers);
+  exec->queues.workers = queues;
   exec->queues.n = n;
-  exec->spaces.without_queues = 0;
+  exec->spaces.opened_since_queues = 0;
   for (int32_t space = 1; space < exec->spaces.n; space++) say_how(exec, space, plim_queues_have_rings(queues));
   return PLIM_OK;
 }
 
 /* ---- all of it ---- */
 
-void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
+void plim_exec_begin_kernels(plim_exec *exec, const plim_plan *const *plan) {
   for (int32_t i = 0; i < exec->n_plans; i++) {
     for (int32_t space = 0; space <= plan[i]->n_page_spaces; space++) {
       plim_prepared *kernels = &exec->spaces.kernels[space];
@@ -132,7 +132,7 @@ plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan)
 }
 
 void plim_exec_close_spaces(plim_exec *exec) {
-  plim_queues_close(exec->queues.threads);
+  plim_queues_close(exec->queues.workers);
   for (int32_t space = 1; space < PLIM_PLAN_SPACES; space++) {
     if (plim_streams_has(exec)) {
       plim_streams_close_page(exec, &exec->spaces.memory[space]);

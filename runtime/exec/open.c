@@ -1,4 +1,5 @@
-/* Open: check the program, prepare each kernel once, bind every plan, allocate the arena. Close frees all of it. */
+/* Open: check the program, prepare each kernel once, bind every plan, allocate the arena, rehearse. Close frees all of
+ * it. plim_exec_open and open_plans, near the end, have the steps in their order. */
 #include "runtime/exec/exec.h"
 
 #include <stdio.h>
@@ -24,63 +25,84 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, c
                    (int)plan_index, first.field, first.made_for, first.here);
 }
 
-/* Check a plan's claim that a variant in parts gives the bits of the whole variant. */
-static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
-                               const char *whole) {
+/* ---- the variants of a plan, on this device ---- */
+
+/* A variant of a plan that is to run on the device of an executor. */
+typedef struct wanted_variant {
+  const plim_exec *exec;
+  const plim_graph *graph;
+  const plim_plan_variant *row; /* what the plan says of it */
+  const char *here; /* the numerics key that the device gives it (plim_prepared_get); "": it does not list it */
+} wanted_variant;
+
+static plim_status refuse_key(const wanted_variant *wanted) {
+  const plim_variant *planned = &wanted->row->variant;
+  const char *op = wanted->graph->op[wanted->row->op].name;
+  if (wanted->here[0] == '\0') {
+    return plim_fail(
+        wanted->exec->ctx, PLIM_EPLAN,
+        "op \"%s\", variant \"%s\": this device does not list it, so its bits are not known: plan again here", op,
+        planned->name);
+  }
+  return plim_fail(
+      wanted->exec->ctx, PLIM_EPLAN,
+      "op \"%s\", variant \"%s\": the plan says numerics key \"%s\", this device gives \"%s\": plan again here", op,
+      planned->name, planned->numerics_key, wanted->here);
+}
+
+/* A variant in parts has a key of its own, its name, or that of its whole variant. The latter is a claim of equal bits:
+ * both are run and compared. */
+static plim_status check_key_of_parts(const wanted_variant *wanted, const char *whole) {
+  const plim_variant *planned = &wanted->row->variant;
   int equal;
-  PLIM_TRY(plim_equal_parts_compare(exec->device, graph, variant->op, whole, variant->variant.name, &equal));
+  if (strcmp(planned->numerics_key, planned->name) == 0) return PLIM_OK;
+  if (strcmp(planned->numerics_key, wanted->here) != 0) return refuse_key(wanted);
+  PLIM_TRY(
+      plim_equal_parts_compare(wanted->exec->device, wanted->graph, wanted->row->op, whole, planned->name, &equal));
   if (equal) return PLIM_OK;
-  return plim_fail(exec->ctx, PLIM_EPLAN,
+  return plim_fail(wanted->exec->ctx, PLIM_EPLAN,
                    "op \"%s\", variant \"%s\": the plan says that its bits are those of \"%s\", and on this device "
                    "they are not: plan again here",
-                   graph->op[variant->op].name, variant->variant.name, whole);
+                   wanted->graph->op[wanted->row->op].name, planned->name, whole);
 }
 
-/* The hash of a plan's numerics is computed from its numerics keys, so they must be those of the kernels that run. */
-static plim_status check_key(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
-                             const char *numerics_key) {
+/* Check that the variant gives the bits that the plan says: the hash of a plan's numerics is computed from its numerics
+ * keys. A device that computes nothing has no bits. */
+static plim_status check_numerics_key(const wanted_variant *wanted) {
   char whole[PLIM_VARIANT_NAME_BYTES];
-  if (!exec->device->api->computes) return PLIM_OK;
-  int in_parts = plim_parts_whole(variant->variant.name, whole);
-  if (in_parts && strcmp(variant->variant.numerics_key, variant->variant.name) == 0) {
-    return PLIM_OK; /* a key of its own */
-  }
-  if (in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0) {
-    return check_parts(exec, graph, variant, whole);
-  }
-  if (!in_parts && numerics_key[0] == '\0') {
-    return plim_fail(
-        exec->ctx, PLIM_EPLAN,
-        "op \"%s\", variant \"%s\": this device does not list it, so its bits are not known: plan again here",
-        graph->op[variant->op].name, variant->variant.name);
-  }
-  if (!in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0) return PLIM_OK;
-  return plim_fail(
-      exec->ctx, PLIM_EPLAN,
-      "op \"%s\", variant \"%s\": the plan says numerics key \"%s\", this device gives \"%s\": plan again here",
-      graph->op[variant->op].name, variant->variant.name, variant->variant.numerics_key, numerics_key);
+  if (!wanted->exec->device->api->computes) return PLIM_OK;
+  if (plim_parts_whole(wanted->row->variant.name, whole)) return check_key_of_parts(wanted, whole);
+  const int is_listed = wanted->here[0] != '\0';
+  return is_listed && strcmp(wanted->row->variant.numerics_key, wanted->here) == 0 ? PLIM_OK : refuse_key(wanted);
 }
 
-/* Find kernel and workspace of one variant of a plan. The device states both; without a device the workspace is that of
- * the plan, and there is no kernel. */
+/* Check that the plan gives the variant the workspace that its kernel asks for. */
+static plim_status check_workspace(const wanted_variant *wanted, int64_t asked_bytes) {
+  const plim_variant *planned = &wanted->row->variant;
+  if (plim_align_up(asked_bytes, PLIM_ALIGN) == plim_align_up(planned->workspace_bytes, PLIM_ALIGN)) return PLIM_OK;
+  return plim_fail(wanted->exec->ctx, PLIM_EDIFF,
+                   "op \"%s\", variant \"%s\" needs a workspace of %lld bytes here, the plan gives it %lld",
+                   wanted->graph->op[wanted->row->op].name, planned->name, (long long)asked_bytes,
+                   (long long)planned->workspace_bytes);
+}
+
+/* Prepare the kernel of one variant of a plan, and find its workspace.
+ *   checked          in   1: the kernel must have the numerics key and the workspace that the plan says
+ *   kernel           out  untouched with own kernels, and where the device refuses the variant, which is then listed
+ *   workspace_bytes  out  as the kernel asks for; those of the plan where no kernel says */
 static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, const plim_graph *graph,
                                    const plim_plan_variant *variant, int checked, void **kernel,
                                    int64_t *workspace_bytes) {
-  const char *numerics_key = "";
+  wanted_variant wanted = {.exec = exec, .graph = graph, .row = variant, .here = ""};
   *workspace_bytes = variant->variant.workspace_bytes;
-  if (exec->options.own_kernels) return PLIM_OK;
-  if (plim_refused_has(exec, graph, variant)) return PLIM_OK;
-  plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &numerics_key);
+  if (exec->options.own_kernels || plim_refused_has(exec, graph, variant)) return PLIM_OK;
+  plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &wanted.here);
   if (status != PLIM_OK) return plim_refused_add(exec, graph, variant, status);
-  if (checked) PLIM_TRY(check_key(exec, graph, variant, numerics_key));
-  int64_t asked = exec->device->api->kernels.workspace(exec->device, *kernel);
-  if (asked < 0) return PLIM_OK;
-  if (checked && plim_align_up(asked, PLIM_ALIGN) != plim_align_up(*workspace_bytes, PLIM_ALIGN)) {
-    return plim_fail(exec->ctx, PLIM_EDIFF,
-                     "op \"%s\", variant \"%s\" needs a workspace of %lld bytes here, the plan gives it %lld",
-                     graph->op[variant->op].name, variant->variant.name, (long long)asked, (long long)*workspace_bytes);
-  }
-  *workspace_bytes = asked;
+  const int64_t asked_bytes = exec->device->api->kernels.workspace(exec->device, *kernel);
+  if (checked) PLIM_TRY(check_numerics_key(&wanted));
+  if (asked_bytes < 0) return PLIM_OK; /* the device does not say */
+  if (checked) PLIM_TRY(check_workspace(&wanted, asked_bytes));
+  *workspace_bytes = asked_bytes;
   return PLIM_OK;
 }
 
@@ -105,25 +127,38 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
   uint8_t *runs = NULL;
   int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_page_spaces + 1, 0);
   plim_status status;
-  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
-  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
-  PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
   mark_runs(plan, runs);
   for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
       const int64_t at = kernel_index(plan, space, i);
       if (!runs[at]) continue;
-      PLIM_CHECK(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked, &kernel[at],
-                                 &workspace_bytes[i]));
+      PLIM_TRY_OR_DONE(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked,
+                                       &kernel[at], &workspace_bytes[i]));
     }
   }
-  PLIM_CHECK(plim_refused_report(exec));
-  PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
+  PLIM_TRY_OR_DONE(plim_refused_report(exec));
+  PLIM_TRY_OR_DONE(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
   plim_release(exec->ctx, runs, kernels, sizeof *runs);
   plim_release(exec->ctx, kernel, kernels, sizeof *kernel);
   return status;
+}
+
+/* ---- the steps of opening ---- */
+
+/* Mark the values of inputs that an op reads.
+ *   reads  [n_values]  out  zero before */
+static void mark_reads(const plim_graph *graph, uint8_t *reads) {
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    const plim_op *op = &graph->op[i];
+    for (int32_t k = 0; k < op->n_in; k++) {
+      reads[op->in[k]] = graph->storage[graph->value[op->in[k]].storage].role == PLIM_ROLE_INPUT;
+    }
+  }
 }
 
 static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_graph *graph, const plim_plan *plan,
@@ -133,19 +168,13 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &exec_plan->bound));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *exec_plan->written, &exec_plan->written));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *exec_plan->reads, &exec_plan->reads));
-  for (int32_t i = 0; i < graph->n_ops; i++) {
-    const plim_op *op = &graph->op[i];
-    for (int32_t k = 0; k < op->n_in; k++) {
-      exec_plan->reads[op->in[k]] = graph->storage[graph->value[op->in[k]].storage].role == PLIM_ROLE_INPUT;
-    }
-  }
+  mark_reads(graph, exec_plan->reads);
   if (!plim_exec_allocates_each(exec)) return PLIM_OK;
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *exec_plan->allocation, &exec_plan->allocation);
 }
 
-static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
-  PLIM_TRY(plim_exec_grow_spaces(exec, plan));
-  if (plim_exec_allocates_each(exec)) return plim_each_open(exec);
+/* Allocate the arena of the plan that needs most, and set the addresses of all operands. */
+static plim_status open_arena(plim_exec *exec, const plim_plan *const *plan) {
   int64_t bytes = PLIM_ALIGN;
   void *base = NULL;
   for (int32_t i = 0; i < exec->n_plans; i++) {
@@ -181,16 +210,6 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
   return PLIM_OK;
 }
 
-static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
-                             int checked) {
-  PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
-  plim_exec_grow_kernels(exec, plan);
-  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
-  PLIM_TRY(open_memory(exec, plan));
-  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
-  return PLIM_OK;
-}
-
 /* Make an executor of n plans that has no memory yet. PLIM_EUSAGE, PLIM_ENOMEM. */
 static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
                             plim_exec **out) {
@@ -211,15 +230,21 @@ static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_e
   return PLIM_OK;
 }
 
-/* Open the plans of a new executor. After a failure it is closed. */
+/* Open the plans of a new executor, in this order: the kernels and the flat arrays of each plan; page spaces and
+ * queues; the arena; a rehearsal in it. After a failure the executor is closed. */
 static plim_status open_plans(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                               int checked, plim_exec **out) {
-  plim_status status = fill_exec(exec, graph, plan, checked);
-  if (status == PLIM_OK) {
-    *out = exec;
-  } else {
-    plim_exec_close(exec);
-  }
+  plim_status status;
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
+  plim_exec_begin_kernels(exec, plan);
+  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY_OR_DONE(open_plan(exec, i, graph[i], plan[i], checked));
+  PLIM_TRY_OR_DONE(plim_exec_grow_spaces(exec, plan));
+  PLIM_TRY_OR_DONE(plim_exec_allocates_each(exec) ? plim_each_open(exec) : open_arena(exec, plan));
+  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY_OR_DONE(plim_exec_rehearse(exec, &exec->plan[i].bound));
+  *out = exec;
+  exec = NULL;
+done:
+  plim_exec_close(exec);
   return status;
 }
 

@@ -79,17 +79,17 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_refused_clear(exec);
   plim_exec_claim(exec, PLIM_NONE);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
-  plim_exec_grow_kernels(exec, plan);
+  plim_exec_begin_kernels(exec, plan);
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *fresh, &fresh));
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
+    PLIM_TRY_OR_DONE(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
   }
-  PLIM_CHECK(grow_spaces(exec, plan));
+  PLIM_TRY_OR_DONE(grow_spaces(exec, plan));
   for (int32_t i = 0; i < exec->n_plans; i++) {
     plim_bound_plan_set_addresses(&fresh[i], exec->spaces.memory);
-    PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
+    PLIM_TRY_OR_DONE(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }
-  PLIM_CHECK(plim_exec_resize(exec, arena_bytes));
+  PLIM_TRY_OR_DONE(plim_exec_resize(exec, arena_bytes));
   forget_steps(exec);
   for (int32_t i = 0; i < exec->n_plans; i++) {
     plim_bound_plan old = exec->plan[i].bound;

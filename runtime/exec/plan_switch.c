@@ -232,7 +232,7 @@ static int can_go_on(const plim_exec *exec, plim_status failed) {
   return failed == PLIM_ENOMEM || (exec->refused.list.n > 0 && failed == exec->refused.status);
 }
 
-/* Install the plan that the hook gave. PLIM_OK with p->taken_over unchanged: the step goes on without it. */
+/* Install the plan that the hook gave. PLIM_OK with taken_over unchanged: the step goes on without it. */
 static plim_status switch_plan(plim_exec *exec, plim_exec_plan *exec_plan, int32_t command,
                                const plim_plan_switch *plan_switch, plim_memory_meter *meter) {
   plim_bound_plan fresh = {.ctx = NULL};

@@ -29,9 +29,10 @@ struct plim_queues {
   plim_context *ctx;
   const plim_memory_region *memory; /* [PLIM_PLAN_SPACES] of each space */
   const plim_exec_options *options;
-  int32_t n_queues, n_started, threads;
-  worker worker[PLIM_PLAN_QUEUES]; /* [0] is not used */
-  _Atomic int32_t done[PLIM_PLAN_QUEUES];
+  int32_t n_queues, n_started;
+  int32_t region_threads;                  /* of the parallel regions that runs of a queue start */
+  worker worker[PLIM_PLAN_QUEUES];         /* [0] is not used */
+  _Atomic int32_t ended[PLIM_PLAN_QUEUES]; /* number of commands of each queue that have ended */
   _Atomic int32_t sleepers, stop;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -41,7 +42,7 @@ struct plim_queues {
   plim_queues_run *run;
   void *run_user;
   /* guarded by the mutex */
-  int64_t step;          /* number of steps begun */
+  int64_t generation;    /* number of steps begun: a worker sees by it that there is a new one */
   int32_t closing, busy; /* threads that have not ended the step */
   plim_status failed;    /* PLIM_OK: nothing has */
   int32_t failed_command;
@@ -56,7 +57,7 @@ static int has_stopped(plim_queues *queues) {
 
 static int has_ended(plim_queues *queues, const int32_t *need) {
   for (int32_t i = 0; i < queues->n_queues; i++) {
-    if (need[i] > 0 && atomic_load(&queues->done[i]) < need[i]) return 0;
+    if (need[i] > 0 && atomic_load(&queues->ended[i]) < need[i]) return 0;
   }
   return 1;
 }
@@ -74,7 +75,7 @@ static void wait_for(plim_queues *queues, const int32_t *need) {
 }
 
 static void note_end(plim_queues *queues, int32_t queue) {
-  atomic_fetch_add(&queues->done[queue], 1);
+  atomic_fetch_add(&queues->ended[queue], 1);
   if (atomic_load(&queues->sleepers) == 0) return;
   (void)pthread_mutex_lock(&queues->mutex);
   (void)pthread_cond_broadcast(&queues->changed);
@@ -163,16 +164,16 @@ static void walk(const worker *self, plim_bound_plan *bound) {
 static void *worker_main(void *user) {
   worker *self = user;
   plim_queues *queues = self->queues;
-  int64_t step = 0;
+  int64_t walked = 0; /* generation of the last step that this thread has walked */
   plim_context_fail_into(queues->ctx, self->error);
-  plim_threads_adopt(queues->threads);
+  plim_threads_adopt(queues->region_threads);
   (void)pthread_mutex_lock(&queues->mutex);
   while (!queues->closing) {
-    if (queues->step == step) {
+    if (queues->generation == walked) {
       (void)pthread_cond_wait(&queues->changed, &queues->mutex);
       continue;
     }
-    step = queues->step;
+    walked = queues->generation;
     plim_bound_plan *bound = queues->bound;
     (void)pthread_mutex_unlock(&queues->mutex);
     walk(self, bound);
@@ -188,14 +189,14 @@ static void *worker_main(void *user) {
 
 void plim_queues_begin(plim_queues *queues, plim_bound_plan *bound, plim_queues_run *compute, void *user) {
   (void)pthread_mutex_lock(&queues->mutex);
-  for (int32_t i = 0; i < PLIM_PLAN_QUEUES; i++) atomic_store(&queues->done[i], 0);
+  for (int32_t i = 0; i < PLIM_PLAN_QUEUES; i++) atomic_store(&queues->ended[i], 0);
   atomic_store(&queues->stop, 0);
   queues->failed = PLIM_OK;
   queues->bound = bound;
   queues->run = compute;
   queues->run_user = user;
   queues->busy = queues->n_started;
-  queues->step++;
+  queues->generation++;
   queues->begin_ns = plim_now_ns();
   (void)pthread_cond_broadcast(&queues->changed);
   (void)pthread_mutex_unlock(&queues->mutex);
@@ -290,14 +291,14 @@ static plim_status start(plim_queues *queues) {
 }
 
 plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_memory_region *memory,
-                             const plim_exec_options *options, int32_t threads, plim_queues **out) {
+                             const plim_exec_options *options, int32_t region_threads, plim_queues **out) {
   plim_queues *queues = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *queues, &queues));
   queues->ctx = ctx;
   queues->memory = memory;
   queues->options = options;
   queues->n_queues = n_queues;
-  queues->threads = threads;
+  queues->region_threads = region_threads;
   open_rings(queues);
   (void)pthread_mutex_init(&queues->mutex, NULL); /* neither can fail with default attributes here */
   (void)pthread_cond_init(&queues->changed, NULL);

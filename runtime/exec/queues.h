@@ -17,12 +17,12 @@ typedef struct plim_queues plim_queues;
 typedef plim_status plim_queues_run(void *user, int32_t j);
 
 /* Start the threads of queues 1 to n_queues - 1.
- *   memory   [PLIM_PLAN_SPACES]  in   of each space; must outlive the queues, as must `options`
- *   threads                      in   number of threads of the parallel regions that runs of a queue start
- *   out      [1]                 out  close with plim_queues_close
+ *   memory          [PLIM_PLAN_SPACES]  in   of each space; must outlive the queues, as must `options`
+ *   region_threads                      in   number of threads of the parallel regions that runs of a queue start
+ *   out             [1]                 out  close with plim_queues_close
  * PLIM_ENOMEM: no memory, or a thread cannot be started. */
 PLIM_MUST_USE plim_status plim_queues_open(plim_context *ctx, int32_t n_queues, const plim_memory_region *memory,
-                                           const plim_exec_options *options, int32_t threads, plim_queues **out);
+                                           const plim_exec_options *options, int32_t region_threads, plim_queues **out);
 void plim_queues_close(plim_queues *queues); /* NULL is legal */
 
 /* Begin a step: the threads start to run their commands of `bound`, which they use until plim_queues_end.

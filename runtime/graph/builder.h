@@ -6,14 +6,14 @@
 #include "runtime/graph/graph.h"
 
 /* Number of ops so far. */
-int64_t plim_graph_builder_ops(const plim_graph_builder *b);
+int64_t plim_graph_builder_ops(const plim_graph_builder *builder);
 
 /* The storage over which a value lies. The role of a storage. */
-int32_t plim_graph_builder_storage(const plim_graph_builder *b, int32_t value);
-plim_role plim_graph_builder_role(const plim_graph_builder *b, int32_t storage);
-void plim_graph_builder_set_role(plim_graph_builder *b, int32_t storage, plim_role role);
+int32_t plim_graph_builder_storage(const plim_graph_builder *builder, int32_t value);
+plim_role plim_graph_builder_role(const plim_graph_builder *builder, int32_t storage);
+void plim_graph_builder_set_role(plim_graph_builder *builder, int32_t storage, plim_role role);
 
 /* Make a value of u8 elements, the only one over its storage, and the storage larger: `bytes` > 0 in all. */
-void plim_graph_builder_set_bytes(plim_graph_builder *b, int32_t value, int64_t bytes);
+void plim_graph_builder_set_bytes(plim_graph_builder *builder, int32_t value, int64_t bytes);
 
 #endif

@@ -6,13 +6,13 @@
 
 static const int64_t most = INT64_MAX / 4;
 
-void plim_costs_write_devices(plim_text *t, const plim_costs *c) {
-  plim_text_add(t, "  \"devices\": [");
+void plim_costs_write_devices(plim_text *text, const plim_costs *c) {
+  plim_text_add(text, "  \"devices\": [");
   for (int32_t d = 0; d < c->n_devices; d++) {
-    if (d > 0) plim_text_add(t, ", ");
-    plim_text_quote(t, c->device[d]);
+    if (d > 0) plim_text_add(text, ", ");
+    plim_text_quote(text, c->device[d]);
   }
-  plim_text_add(t, "],\n");
+  plim_text_add(text, "],\n");
 }
 
 void plim_costs_read_devices(plim_json_at *root, int32_t n_ops, plim_costs **out) {
@@ -32,32 +32,32 @@ static int any(const int64_t *number, int64_t n) {
   return 0;
 }
 
-static void write_row(plim_text *t, const int64_t *number, int32_t n) {
-  plim_text_add(t, "[");
+static void write_row(plim_text *text, const int64_t *number, int32_t n) {
+  plim_text_add(text, "[");
   for (int32_t i = 0; i < n; i++) {
-    if (i > 0) plim_text_add(t, ", ");
-    plim_document_write_int(t, number[i], -1);
+    if (i > 0) plim_text_add(text, ", ");
+    plim_document_write_int(text, number[i], -1);
   }
-  plim_text_add(t, "]");
+  plim_text_add(text, "]");
 }
 
-void plim_costs_write_op(plim_text *t, const plim_costs *c, int32_t op) {
+void plim_costs_write_op(plim_text *text, const plim_costs *c, int32_t op) {
   int32_t n = c->n_devices;
   const int64_t *duration = c->duration + plim_costs_duration_at(c, op, 0);
   const int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
-  if (c->flops[op] >= 0) plim_text_format(t, ", \"flops\": %lld", (long long)c->flops[op]);
-  if (c->workspace[op] > 0) plim_text_format(t, ", \"workspace_bytes\": %lld", (long long)c->workspace[op]);
+  if (c->flops[op] >= 0) plim_text_format(text, ", \"flops\": %lld", (long long)c->flops[op]);
+  if (c->workspace[op] > 0) plim_text_format(text, ", \"workspace_bytes\": %lld", (long long)c->workspace[op]);
   if (any(duration, n)) {
-    plim_text_add(t, ", \"durations\": ");
-    write_row(t, duration, n);
+    plim_text_add(text, ", \"durations\": ");
+    write_row(text, duration, n);
   }
   if (any(copy, (int64_t)n * n)) {
-    plim_text_add(t, ", \"copies\": [");
+    plim_text_add(text, ", \"copies\": [");
     for (int32_t from = 0; from < n; from++) {
-      if (from > 0) plim_text_add(t, ", ");
-      write_row(t, copy + (int64_t)from * n, n);
+      if (from > 0) plim_text_add(text, ", ");
+      write_row(text, copy + (int64_t)from * n, n);
     }
-    plim_text_add(t, "]");
+    plim_text_add(text, "]");
   }
 }
 

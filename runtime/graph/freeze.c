@@ -17,10 +17,10 @@ static int64_t many_of(int32_t n, int32_t capacity) {
   return n > capacity ? n : 0;
 }
 
-static counts count_lists(const plim_graph_builder *b) {
+static counts count_lists(const plim_graph_builder *builder) {
   counts c = {0, 0, 0};
-  for (int64_t o = 0; o < b->n_ops; o++) {
-    const plim_draft_op *s = &b->op[o];
+  for (int64_t o = 0; o < builder->n_ops; o++) {
+    const plim_draft_op *s = &builder->op[o];
     c.operands += (int64_t)s->n_in + s->n_out + s->n_upd;
     c.pairs += s->n_pairs;
     c.many +=
@@ -30,30 +30,30 @@ static counts count_lists(const plim_graph_builder *b) {
 }
 
 /* Give each array of `own` its address in the block. Returns the address of the whole. */
-static plim_own_graph *carve(const plim_graph_builder *b, counts c, plim_block *block, plim_own_graph *own) {
+static plim_own_graph *carve(const plim_graph_builder *builder, counts c, plim_block *block, plim_own_graph *own) {
   plim_own_graph *place = plim_block_take(block, 1, sizeof *own);
-  own->storage = plim_block_take(block, b->n_storages, sizeof *own->storage);
-  own->value = plim_block_take(block, b->n_values, sizeof *own->value);
-  own->op = plim_block_take(block, b->n_ops, sizeof *own->op);
-  own->chars = plim_block_take(block, b->n_chars, 1);
+  own->storage = plim_block_take(block, builder->n_storages, sizeof *own->storage);
+  own->value = plim_block_take(block, builder->n_values, sizeof *own->value);
+  own->op = plim_block_take(block, builder->n_ops, sizeof *own->op);
+  own->chars = plim_block_take(block, builder->n_chars, 1);
   own->operand = plim_block_take(block, c.operands, sizeof *own->operand);
   own->pair = plim_block_take(block, c.pairs, sizeof *own->pair);
   own->many = plim_block_take(block, c.many, sizeof *own->many);
   own->unique = plim_block_take(block, c.operands, sizeof *own->unique);
-  own->reader_first = plim_block_take(block, b->n_storages + 1, sizeof *own->reader_first);
+  own->reader_first = plim_block_take(block, builder->n_storages + 1, sizeof *own->reader_first);
   own->reader = plim_block_take(block, c.operands, sizeof *own->reader);
-  own->updater_first = plim_block_take(block, b->n_storages + 1, sizeof *own->updater_first);
+  own->updater_first = plim_block_take(block, builder->n_storages + 1, sizeof *own->updater_first);
   own->updater = plim_block_take(block, c.operands, sizeof *own->updater);
   return place;
 }
 
-static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
+static plim_status allocate(const plim_graph_builder *builder, plim_own_graph **out) {
   plim_own_graph own = {.block_bytes = 0};
   plim_block block = {NULL, 0};
-  counts c = count_lists(b);
-  (void)carve(b, c, &block, &own);
-  PLIM_TRY(plim_block_allocate(b->ctx, &block));
-  *out = carve(b, c, &block, &own);
+  counts c = count_lists(builder);
+  (void)carve(builder, c, &block, &own);
+  PLIM_TRY(plim_block_allocate(builder->ctx, &block));
+  *out = carve(builder, c, &block, &own);
   own.block_bytes = block.bytes;
   **out = own;
   return PLIM_OK;
@@ -61,13 +61,13 @@ static plim_status allocate(const plim_graph_builder *b, plim_own_graph **out) {
 
 /* The shapes of a list that a plim_op_desc does not hold itself, field by field: unused bytes stay zero, so that equal
  * lists have equal bytes. NULL: it is short. */
-static const plim_shape *copy_many(const plim_graph_builder *b, const int32_t *value, int32_t n, int32_t capacity,
+static const plim_shape *copy_many(const plim_graph_builder *builder, const int32_t *value, int32_t n, int32_t capacity,
                                    plim_shape **next) {
   plim_shape *made = *next;
   if (n <= capacity) return NULL;
   *next += n;
   for (int32_t i = 0; i < n; i++) {
-    const plim_shape *from = &b->value[value[i]].value.shape;
+    const plim_shape *from = &builder->value[value[i]].value.shape;
     made[i].dtype = from->dtype;
     made[i].layout = from->layout;
     made[i].rank = from->rank;
@@ -77,12 +77,12 @@ static const plim_shape *copy_many(const plim_graph_builder *b, const int32_t *v
   return made;
 }
 
-static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
+static void copy_ops(const plim_graph_builder *builder, plim_own_graph *own) {
   int32_t *next = own->operand;
   plim_shape *many = own->many;
   plim_pair *pair = own->pair;
-  for (int64_t o = 0; o < b->n_ops; o++) {
-    const plim_draft_op *s = &b->op[o];
+  for (int64_t o = 0; o < builder->n_ops; o++) {
+    const plim_draft_op *s = &builder->op[o];
     plim_op *op = &own->op[o];
     op->name = own->chars + s->name;
     op->kind = s->kind;
@@ -95,33 +95,34 @@ static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
     op->n_out = s->n_out;
     op->n_upd = s->n_upd;
     op->n_pairs = s->n_pairs;
-    op->in = plim_ids_copy(&next, b->operand + s->operands, s->n_in);
-    op->out = plim_ids_copy(&next, b->operand + s->operands + s->n_in, s->n_out);
-    op->upd = plim_ids_copy(&next, b->operand + s->operands + s->n_in + s->n_out, s->n_upd);
-    op->many_in = copy_many(b, op->in, op->n_in, PLIM_OP_MAX_IN, &many);
-    op->many_out = copy_many(b, op->out, op->n_out, PLIM_OP_MAX_OUT, &many);
-    op->many_upd = copy_many(b, op->upd, op->n_upd, PLIM_OP_MAX_UPD, &many);
+    op->in = plim_ids_copy(&next, builder->operand + s->operands, s->n_in);
+    op->out = plim_ids_copy(&next, builder->operand + s->operands + s->n_in, s->n_out);
+    op->upd = plim_ids_copy(&next, builder->operand + s->operands + s->n_in + s->n_out, s->n_upd);
+    op->many_in = copy_many(builder, op->in, op->n_in, PLIM_OP_MAX_IN, &many);
+    op->many_out = copy_many(builder, op->out, op->n_out, PLIM_OP_MAX_OUT, &many);
+    op->many_upd = copy_many(builder, op->upd, op->n_upd, PLIM_OP_MAX_UPD, &many);
     op->pair = pair;
     memcpy(pair, s->pair, (size_t)s->n_pairs * sizeof *pair);
     pair += s->n_pairs;
   }
 }
 
-static void copy_rows(const plim_graph_builder *b, plim_own_graph *own) {
-  memcpy(own->chars, b->chars, (size_t)b->n_chars);
-  if (b->n_storages > 0) memcpy(own->storage, b->storage, (size_t)b->n_storages * sizeof *own->storage);
-  for (int64_t v = 0; v < b->n_values; v++) {
-    own->value[v] = b->value[v].value;
-    own->value[v].name = own->chars + b->value[v].name;
+static void copy_rows(const plim_graph_builder *builder, plim_own_graph *own) {
+  memcpy(own->chars, builder->chars, (size_t)builder->n_chars);
+  if (builder->n_storages > 0)
+    memcpy(own->storage, builder->storage, (size_t)builder->n_storages * sizeof *own->storage);
+  for (int64_t v = 0; v < builder->n_values; v++) {
+    own->value[v] = builder->value[v].value;
+    own->value[v].name = own->chars + builder->value[v].name;
   }
-  copy_ops(b, own);
-  own->graph = (plim_graph){.ctx = b->ctx,
+  copy_ops(builder, own);
+  own->graph = (plim_graph){.ctx = builder->ctx,
                             .name = own->chars,
-                            .batch = b->batch,
-                            .unpacked = b->unpacked,
-                            .n_storages = (int32_t)b->n_storages,
-                            .n_values = (int32_t)b->n_values,
-                            .n_ops = (int32_t)b->n_ops,
+                            .batch = builder->batch,
+                            .unpacked = builder->unpacked,
+                            .n_storages = (int32_t)builder->n_storages,
+                            .n_values = (int32_t)builder->n_values,
+                            .n_ops = (int32_t)builder->n_ops,
                             .storage = own->storage,
                             .value = own->value,
                             .op = own->op,
@@ -245,22 +246,22 @@ static plim_status set_fingerprint(plim_graph *g) {
   return status;
 }
 
-plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
+plim_status plim_graph_end(plim_graph_builder *builder, plim_graph **out) {
   plim_status status;
   plim_own_graph *own = NULL;
-  PLIM_CHECK(allocate(b, &own));
-  copy_rows(b, own);
-  own->graph.handles = own->handles = b->handles;
-  b->handles = NULL;
-  own->graph.costs = own->costs = b->costs;
-  b->costs = NULL;
-  PLIM_CHECK(plim_graph_derive(own));
-  PLIM_CHECK(check_all(&own->graph));
-  PLIM_CHECK(set_fingerprint(&own->graph));
+  PLIM_TRY_OR_DONE(allocate(builder, &own));
+  copy_rows(builder, own);
+  own->graph.handles = own->handles = builder->handles;
+  builder->handles = NULL;
+  own->graph.costs = own->costs = builder->costs;
+  builder->costs = NULL;
+  PLIM_TRY_OR_DONE(plim_graph_derive(own));
+  PLIM_TRY_OR_DONE(check_all(&own->graph));
+  PLIM_TRY_OR_DONE(set_fingerprint(&own->graph));
   *out = &own->graph;
   own = NULL;
 done:
   if (own) plim_graph_free(&own->graph);
-  plim_graph_builder_free(b);
+  plim_graph_builder_free(builder);
   return status;
 }

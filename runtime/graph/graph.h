@@ -127,23 +127,24 @@ PLIM_MUST_USE plim_status plim_graph_begin(plim_context *ctx, const char *name, 
                                            plim_graph_builder **out);
 /* Add a storage of `bytes`, not rounded; *out is its id (0, 1, ...). PLIM_EDATA: there is no such role, or the size is
  * not allowed. PLIM_EOVERFLOW: there are 2^31 - 1 storages already; the same limit holds for values and ops. */
-PLIM_MUST_USE plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_t bytes, int32_t *out);
+PLIM_MUST_USE plim_status plim_graph_add_storage(plim_graph_builder *builder, plim_role role, int64_t bytes,
+                                                 int32_t *out);
 /* Add a value over the bytes [offset, offset + bytes of the shape) of a storage that was added before; *out is its id.
  * PLIM_EDATA: the shape is not allowed, the range exceeds the storage, or `offset` is no multiple of the element's
  * bytes. */
-PLIM_MUST_USE plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_t storage, int64_t offset,
-                                               const plim_shape *shape, int32_t *out);
+PLIM_MUST_USE plim_status plim_graph_add_value(plim_graph_builder *builder, const char *name, int32_t storage,
+                                               int64_t offset, const plim_shape *shape, int32_t *out);
 /* Add a storage of exactly the shape's bytes, and a value over all of it, whose id is *out_value. The errors of both
  * functions above. */
-PLIM_MUST_USE plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role,
+PLIM_MUST_USE plim_status plim_graph_add(plim_graph_builder *builder, const char *name, plim_role role,
                                          const plim_shape *shape, int32_t *out_value);
 
 /* Mark the graph as a published instance, whose plans have no addresses (plim_graph.unpacked). */
-void plim_graph_set_unpacked(plim_graph_builder *b);
+void plim_graph_set_unpacked(plim_graph_builder *builder);
 /* Set the handle program. The builder owns it, and later the graph. plim_graph_end compares it with the graph. */
-void plim_graph_set_handles(plim_graph_builder *b, plim_handles *handles);
+void plim_graph_set_handles(plim_graph_builder *builder, plim_handles *handles);
 /* Set the costs by device. The builder owns them, and later the graph. plim_graph_end checks them. */
-void plim_graph_set_costs(plim_graph_builder *b, plim_costs *costs);
+void plim_graph_set_costs(plim_graph_builder *builder, plim_costs *costs);
 
 typedef struct plim_op_spec {
   const char *name;
@@ -163,7 +164,7 @@ typedef struct plim_op_spec {
 } plim_op_spec;
 /* Add an op at the end of the program; *out is its id. PLIM_EDATA: a kind, class, phase, operand, attribute, pair or
  * time is not allowed; the sentence names op and operand. */
-PLIM_MUST_USE plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out);
+PLIM_MUST_USE plim_status plim_graph_add_op(plim_graph_builder *builder, const plim_op_spec *spec, int32_t *out);
 
 /* Check the graph, and make it from the builder, which is freed in every case.
  *   out  out  free with plim_graph_free
@@ -171,9 +172,9 @@ PLIM_MUST_USE plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op
  * their storages; effect ops have no outputs; updates are of param and state only, after every op that reads them; no
  * op uses staging; there is at least one op. PLIM_EDATA when one is broken; the sentence names op and value.
  * O(n log n). */
-PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out);
-void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
-void plim_graph_free(plim_graph *graph);             /* NULL is legal */
+PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *builder, plim_graph **out);
+void plim_graph_builder_free(plim_graph_builder *builder); /* abandon; NULL is legal */
+void plim_graph_free(plim_graph *graph);                   /* NULL is legal */
 
 /* The precision for which the graph was made: bf16 when a value that is no state has that type; else tf32 when a
  * product may round its factors; else fp32. O(n). */

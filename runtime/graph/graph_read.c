@@ -9,7 +9,7 @@
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
 
-static void read_storages(plim_json_at *root, plim_graph_builder *b) {
+static void read_storages(plim_json_at *root, plim_graph_builder *builder) {
   int32_t n = 0, id = 0;
   plim_json_at list = plim_json_list(root, "storages", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
@@ -17,7 +17,7 @@ static void read_storages(plim_json_at *root, plim_graph_builder *b) {
     plim_role role = (plim_role)plim_json_name(&at, "role", plim_role_find);
     int64_t bytes = plim_json_amount(&at, "bytes");
     plim_json_end(&at);
-    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_graph_add_storage(b, role, bytes, &id));
+    if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_graph_add_storage(builder, role, bytes, &id));
   }
 }
 
@@ -46,7 +46,7 @@ static plim_shape read_shape(plim_json_at *at, int version) {
   return shape;
 }
 
-static void read_values(plim_json_at *root, int version, plim_graph_builder *b) {
+static void read_values(plim_json_at *root, int version, plim_graph_builder *builder) {
   int32_t n = 0, id = 0;
   plim_json_at list = plim_json_list(root, "values", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
@@ -57,7 +57,7 @@ static void read_values(plim_json_at *root, int version, plim_graph_builder *b) 
     plim_shape shape = read_shape(&at, version);
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) {
-      plim_json_take(&at, plim_graph_add_value(b, name, storage, offset, &shape, &id));
+      plim_json_take(&at, plim_graph_add_value(builder, name, storage, offset, &shape, &id));
     }
   }
 }
@@ -143,14 +143,14 @@ static int equal_pairs(const plim_draft_op *a, const plim_op_spec *b) {
 }
 
 /* Add an op. Class and pairs follow from a built-in kind; the document must state the same. */
-static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *s) {
+static void add_op(plim_json_at *at, plim_graph_builder *builder, const plim_op_spec *s) {
   int32_t id = 0;
-  plim_status status = plim_graph_add_op(b, s, &id);
+  plim_status status = plim_graph_add_op(builder, s, &id);
   if (status != PLIM_OK) {
     plim_json_take(at, status);
     return;
   }
-  const plim_draft_op *added = &b->op[id];
+  const plim_draft_op *added = &builder->op[id];
   if (added->cls != s->cls) {
     plim_json_fail(at, "class", "a %s is %s, not %s", plim_op_kind_name(s->kind), plim_op_class_name(added->cls),
                    plim_op_class_name(s->cls));
@@ -160,13 +160,13 @@ static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *
   }
 }
 
-static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
+static void read_ops(plim_json_at *root, int version, plim_graph_builder *builder) {
   operands operand[LISTS] = {{NULL, 0}};
   plim_costs *costs = NULL;
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "ops", &n);
   if (version == 4 || (version > 4 && plim_json_has(root, "devices"))) plim_costs_read_devices(root, n, &costs);
-  plim_graph_set_costs(b, costs);
+  plim_graph_set_costs(builder, costs);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_op_spec spec = {.name = ""};
@@ -174,18 +174,18 @@ static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
     read_op(&at, version, operand, &id, &spec);
     if (costs && root->doc->status == PLIM_OK) plim_costs_read_op(&at, costs, i);
     plim_json_end(&at);
-    if (root->doc->status == PLIM_OK) add_op(&at, b, &spec);
+    if (root->doc->status == PLIM_OK) add_op(&at, builder, &spec);
   }
   for (int i = 0; i < LISTS; i++) plim_release(root->doc->ctx, operand[i].id, operand[i].capacity, sizeof *operand->id);
 }
 
 /* ---- the document ---- */
 
-static void read_handles(plim_json_at *root, int version, plim_graph_builder *b) {
+static void read_handles(plim_json_at *root, int version, plim_graph_builder *builder) {
   plim_handles *handles = NULL;
   if (version < 2 || !plim_json_has(root, "handles")) return;
   plim_handles_read(root, &handles);
-  if (handles) plim_graph_set_handles(b, handles);
+  if (handles) plim_graph_set_handles(builder, handles);
 }
 
 static int find_addresses(const char *name) {
@@ -194,7 +194,7 @@ static int find_addresses(const char *name) {
 
 static void read_graph(plim_json *doc, plim_graph **out) {
   char fingerprint[PLIM_FINGERPRINT_BYTES] = "";
-  plim_graph_builder *b = NULL;
+  plim_graph_builder *builder = NULL;
   plim_graph *graph = NULL;
   plim_json_at root = plim_json_root(doc);
   int version = plim_document_read_version(&root, "graph", PLIM_GRAPH_NEWEST);
@@ -203,19 +203,19 @@ static void read_graph(plim_json *doc, plim_graph **out) {
   int32_t batch = plim_json_index(&root, "batch");
   int unpacked = version >= 2 && plim_json_name(&root, "addresses", find_addresses) == 0;
   if (doc->status != PLIM_OK) return;
-  plim_json_take(&root, plim_graph_begin(doc->ctx, name, batch, &b));
+  plim_json_take(&root, plim_graph_begin(doc->ctx, name, batch, &builder));
   if (doc->status != PLIM_OK) return;
-  if (unpacked) plim_graph_set_unpacked(b);
-  read_storages(&root, b);
-  read_values(&root, version, b);
-  read_ops(&root, version, b);
-  read_handles(&root, version, b);
+  if (unpacked) plim_graph_set_unpacked(builder);
+  read_storages(&root, builder);
+  read_values(&root, version, builder);
+  read_ops(&root, version, builder);
+  read_handles(&root, version, builder);
   plim_json_end(&root);
   if (doc->status != PLIM_OK) {
-    plim_graph_builder_free(b);
+    plim_graph_builder_free(builder);
     return;
   }
-  plim_json_take(&root, plim_graph_end(b, &graph));
+  plim_json_take(&root, plim_graph_end(builder, &graph));
   if (doc->status != PLIM_OK) return;
   int needed = plim_graph_version(graph);
   if (needed != version) {

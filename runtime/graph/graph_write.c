@@ -4,79 +4,79 @@
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
 
-static void write_number(plim_text *t, const plim_attr *attr, const plim_attrs *a, int k) {
+static void write_number(plim_text *text, const plim_attr *attr, const plim_attrs *a, int k) {
   if (attr->type == PLIM_ATTR_FLOAT) {
-    plim_text_float(t, plim_attr_float(attr, a, k));
+    plim_text_float(text, plim_attr_float(attr, a, k));
   } else {
-    plim_text_format(t, "%lld", (long long)plim_attr_int(attr, a, k));
+    plim_text_format(text, "%lld", (long long)plim_attr_int(attr, a, k));
   }
 }
 
 /* The attributes of the op's kind; those that are all zero are left out. */
-static void write_attrs(plim_text *t, const plim_op *op) {
+static void write_attrs(plim_text *text, const plim_op *op) {
   const char *comma = "";
   const plim_attr *attr;
-  plim_text_add(t, ", \"attrs\": {");
+  plim_text_add(text, ", \"attrs\": {");
   for (int i = 0; (attr = plim_op_kind_attr(op->kind, i)) != NULL; i++) {
     if (plim_attr_is_zero(attr, &op->attrs)) continue;
-    plim_text_format(t, "%s\"%s\": %s", comma, attr->name, attr->count > 1 ? "[" : "");
+    plim_text_format(text, "%s\"%s\": %s", comma, attr->name, attr->count > 1 ? "[" : "");
     for (int k = 0; k < attr->count; k++) {
-      if (k > 0) plim_text_add(t, ", ");
-      write_number(t, attr, &op->attrs, k);
+      if (k > 0) plim_text_add(text, ", ");
+      write_number(text, attr, &op->attrs, k);
     }
-    if (attr->count > 1) plim_text_add(t, "]");
+    if (attr->count > 1) plim_text_add(text, "]");
     comma = ", ";
   }
-  plim_text_add(t, "}");
+  plim_text_add(text, "}");
 }
 
-static void write_numbers(plim_text *t, const int64_t *number, int32_t n) {
-  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)number[i]);
+static void write_numbers(plim_text *text, const int64_t *number, int32_t n) {
+  for (int32_t i = 0; i < n; i++) plim_text_format(text, i > 0 ? ", %lld" : "%lld", (long long)number[i]);
 }
 
-static void write_value(plim_text *t, const plim_value *v) {
-  plim_text_add(t, "{\"name\": ");
-  plim_text_quote(t, v->name);
-  plim_text_format(t, ", \"storage\": %d, \"offset\": %lld, \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [",
+static void write_value(plim_text *text, const plim_value *v) {
+  plim_text_add(text, "{\"name\": ");
+  plim_text_quote(text, v->name);
+  plim_text_format(text, ", \"storage\": %d, \"offset\": %lld, \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [",
                    v->storage, (long long)v->offset, plim_dtype_name(v->shape.dtype),
                    plim_layout_name(v->shape.layout));
-  write_numbers(t, v->shape.dim, v->shape.rank);
+  write_numbers(text, v->shape.dim, v->shape.rank);
   if (plim_shape_is_strided(&v->shape)) {
-    plim_text_add(t, "], \"strides\": [");
-    write_numbers(t, v->shape.stride, v->shape.rank);
+    plim_text_add(text, "], \"strides\": [");
+    write_numbers(text, v->shape.stride, v->shape.rank);
   }
-  plim_text_add(t, "]}");
+  plim_text_add(text, "]}");
 }
 
 static int has_costs(const plim_graph *g) {
   return g->costs && plim_costs_any(g->costs);
 }
 
-static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) {
+static void write_op(plim_text *text, const plim_graph *g, int32_t o, int version) {
   const plim_op *op = &g->op[o];
-  plim_text_add(t, "{");
+  plim_text_add(text, "{");
   if (version >= 2) {
-    plim_text_add(t, "\"id\": ");
-    plim_document_write_int(t, op->id, PLIM_NONE);
-    plim_text_add(t, ", ");
+    plim_text_add(text, "\"id\": ");
+    plim_document_write_int(text, op->id, PLIM_NONE);
+    plim_text_add(text, ", ");
   }
-  plim_text_add(t, "\"name\": ");
-  plim_text_quote(t, op->name);
-  plim_text_format(t, ", \"kind\": \"%s\", \"class\": \"%s\", \"phase\": \"%s\"", plim_op_kind_name(op->kind),
+  plim_text_add(text, "\"name\": ");
+  plim_text_quote(text, op->name);
+  plim_text_format(text, ", \"kind\": \"%s\", \"class\": \"%s\", \"phase\": \"%s\"", plim_op_kind_name(op->kind),
                    plim_op_class_name(op->cls), plim_phase_name(op->phase));
-  write_attrs(t, op);
-  plim_text_add(t, ", \"in\": ");
-  plim_document_write_ids(t, op->in, op->n_in);
-  plim_text_add(t, ", \"out\": ");
-  plim_document_write_ids(t, op->out, op->n_out);
-  plim_text_add(t, ", \"upd\": ");
-  plim_document_write_ids(t, op->upd, op->n_upd);
-  plim_text_add(t, ", \"pairs\": ");
-  plim_document_write_pairs(t, op->pair, op->n_pairs);
-  plim_text_add(t, ", \"time_ns\": ");
-  plim_document_write_int(t, op->time_ns, PLIM_UNKNOWN);
-  if (has_costs(g)) plim_costs_write_op(t, g->costs, o);
-  plim_text_add(t, "}");
+  write_attrs(text, op);
+  plim_text_add(text, ", \"in\": ");
+  plim_document_write_ids(text, op->in, op->n_in);
+  plim_text_add(text, ", \"out\": ");
+  plim_document_write_ids(text, op->out, op->n_out);
+  plim_text_add(text, ", \"upd\": ");
+  plim_document_write_ids(text, op->upd, op->n_upd);
+  plim_text_add(text, ", \"pairs\": ");
+  plim_document_write_pairs(text, op->pair, op->n_pairs);
+  plim_text_add(text, ", \"time_ns\": ");
+  plim_document_write_int(text, op->time_ns, PLIM_UNKNOWN);
+  if (has_costs(g)) plim_costs_write_op(text, g->costs, o);
+  plim_text_add(text, "}");
 }
 
 /* Has the op operands that earlier versions do not have? Every sgd of those has a velocity, and none has squares. */
@@ -113,36 +113,36 @@ int plim_graph_version(const plim_graph *g) {
   return second ? 2 : 1;
 }
 
-void plim_graph_write(plim_text *t, const plim_graph *g, int with_fingerprint) {
+void plim_graph_write(plim_text *text, const plim_graph *g, int with_fingerprint) {
   int version = plim_graph_version(g);
-  plim_document_write_version(t, "graph", version);
-  if (with_fingerprint) plim_text_format(t, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
-  plim_text_add(t, "  \"name\": ");
-  plim_text_quote(t, g->name);
-  plim_text_format(t, ",\n  \"batch\": %d,\n", g->batch);
-  if (version >= 2) plim_text_format(t, "  \"addresses\": \"%s\",\n", g->unpacked ? "none" : "packed");
-  if (has_costs(g)) plim_costs_write_devices(t, g->costs);
-  plim_text_add(t, "  \"storages\": [");
+  plim_document_write_version(text, "graph", version);
+  if (with_fingerprint) plim_text_format(text, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
+  plim_text_add(text, "  \"name\": ");
+  plim_text_quote(text, g->name);
+  plim_text_format(text, ",\n  \"batch\": %d,\n", g->batch);
+  if (version >= 2) plim_text_format(text, "  \"addresses\": \"%s\",\n", g->unpacked ? "none" : "packed");
+  if (has_costs(g)) plim_costs_write_devices(text, g->costs);
+  plim_text_add(text, "  \"storages\": [");
   for (int32_t i = 0; i < g->n_storages; i++) {
-    plim_text_format(t, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",
+    plim_text_format(text, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",
                      plim_role_name(g->storage[i].role), (long long)g->storage[i].bytes);
   }
-  plim_text_add(t, "\n  ],\n  \"values\": [");
+  plim_text_add(text, "\n  ],\n  \"values\": [");
   for (int32_t i = 0; i < g->n_values; i++) {
-    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_value(t, &g->value[i]);
+    plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
+    write_value(text, &g->value[i]);
   }
-  plim_text_add(t, "\n  ],\n  \"ops\": [");
+  plim_text_add(text, "\n  ],\n  \"ops\": [");
   for (int32_t i = 0; i < g->n_ops; i++) {
-    plim_text_add(t, i > 0 ? ",\n    " : "\n    ");
-    write_op(t, g, i, version);
+    plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
+    write_op(text, g, i, version);
   }
-  plim_text_add(t, "\n  ]");
+  plim_text_add(text, "\n  ]");
   if (g->handles) {
-    plim_text_add(t, ",\n  \"handles\": ");
-    plim_handles_write(t, g->handles);
+    plim_text_add(text, ",\n  \"handles\": ");
+    plim_handles_write(text, g->handles);
   }
-  plim_text_add(t, "\n}\n");
+  plim_text_add(text, "\n}\n");
 }
 
 plim_status plim_graph_save(const plim_graph *graph, const char *path) {

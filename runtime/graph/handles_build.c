@@ -6,63 +6,68 @@
 
 #include "runtime/base/array.h"
 
-void plim_handles_builder_release(plim_handles_builder *b) {
-  plim_release(b->ctx, b->tensor, b->cap_tensors, sizeof *b->tensor);
-  plim_release(b->ctx, b->event, b->cap_events, sizeof *b->event);
-  plim_release(b->ctx, b->first_in, b->cap_first, sizeof *b->first_in);
-  plim_release(b->ctx, b->operand, b->cap_operands, sizeof *b->operand);
-  plim_release(b->ctx, b->kept, b->cap_kept, sizeof *b->kept);
-  *b = (plim_handles_builder){.ctx = b->ctx};
+void plim_handles_builder_release(plim_handles_builder *builder) {
+  plim_release(builder->ctx, builder->tensor, builder->cap_tensors, sizeof *builder->tensor);
+  plim_release(builder->ctx, builder->event, builder->cap_events, sizeof *builder->event);
+  plim_release(builder->ctx, builder->first_in, builder->cap_first, sizeof *builder->first_in);
+  plim_release(builder->ctx, builder->operand, builder->cap_operands, sizeof *builder->operand);
+  plim_release(builder->ctx, builder->kept, builder->cap_kept, sizeof *builder->kept);
+  *builder = (plim_handles_builder){.ctx = builder->ctx};
 }
 
-static plim_status reserve(plim_handles_builder *b, const char *what, void *array, int64_t *capacity, int64_t count,
-                           size_t size) {
-  if (count > INT32_MAX) return plim_fail(b->ctx, PLIM_EOVERFLOW, "handles: more than %d %s", INT32_MAX, what);
-  return plim_array_reserve(b->ctx, array, capacity, count, size);
+static plim_status reserve(plim_handles_builder *builder, const char *what, void *array, int64_t *capacity,
+                           int64_t count, size_t size) {
+  if (count > INT32_MAX) return plim_fail(builder->ctx, PLIM_EOVERFLOW, "handles: more than %d %s", INT32_MAX, what);
+  return plim_array_reserve(builder->ctx, array, capacity, count, size);
 }
 
-plim_status plim_handles_add_tensor(plim_handles_builder *b, int32_t base, int32_t storage, int64_t bytes,
+plim_status plim_handles_add_tensor(plim_handles_builder *builder, int32_t base, int32_t storage, int64_t bytes,
                                     int32_t *out) {
-  PLIM_TRY(reserve(b, "tensors", &b->tensor, &b->cap_tensors, b->n_tensors + 1, sizeof *b->tensor));
-  int32_t id = (int32_t)b->n_tensors;
-  b->tensor[b->n_tensors++] = (plim_handle_tensor){base < 0 ? id : base, storage, bytes};
+  PLIM_TRY(reserve(builder, "tensors", &builder->tensor, &builder->cap_tensors, builder->n_tensors + 1,
+                   sizeof *builder->tensor));
+  int32_t id = (int32_t)builder->n_tensors;
+  builder->tensor[builder->n_tensors++] = (plim_handle_tensor){base < 0 ? id : base, storage, bytes};
   *out = id;
   return PLIM_OK;
 }
 
-static void add_operands(plim_handles_builder *b, const int32_t *tensor, int32_t n) {
-  if (n > 0) memcpy(b->operand + b->n_operands, tensor, (size_t)n * sizeof *tensor);
-  b->n_operands += n;
+static void add_operands(plim_handles_builder *builder, const int32_t *tensor, int32_t n) {
+  if (n > 0) memcpy(builder->operand + builder->n_operands, tensor, (size_t)n * sizeof *tensor);
+  builder->n_operands += n;
 }
 
-plim_status plim_handles_add_event(plim_handles_builder *b, const plim_event *event) {
-  int64_t n_operands = b->n_operands + event->n_in + event->n_out;
-  PLIM_TRY(reserve(b, "events", &b->event, &b->cap_events, b->n_events + 1, sizeof *b->event));
-  PLIM_TRY(reserve(b, "events", &b->first_in, &b->cap_first, b->n_events + 1, sizeof *b->first_in));
-  PLIM_TRY(reserve(b, "operands", &b->operand, &b->cap_operands, n_operands, sizeof *b->operand));
-  b->first_in[b->n_events] = b->n_operands;
-  b->event[b->n_events++] = *event;
-  add_operands(b, event->in, event->n_in);
-  add_operands(b, event->out, event->n_out);
+plim_status plim_handles_add_event(plim_handles_builder *builder, const plim_event *event) {
+  int64_t n_operands = builder->n_operands + event->n_in + event->n_out;
+  PLIM_TRY(
+      reserve(builder, "events", &builder->event, &builder->cap_events, builder->n_events + 1, sizeof *builder->event));
+  PLIM_TRY(reserve(builder, "events", &builder->first_in, &builder->cap_first, builder->n_events + 1,
+                   sizeof *builder->first_in));
+  PLIM_TRY(
+      reserve(builder, "operands", &builder->operand, &builder->cap_operands, n_operands, sizeof *builder->operand));
+  builder->first_in[builder->n_events] = builder->n_operands;
+  builder->event[builder->n_events++] = *event;
+  add_operands(builder, event->in, event->n_in);
+  add_operands(builder, event->out, event->n_out);
   return PLIM_OK;
 }
 
-plim_status plim_handles_add_kept(plim_handles_builder *b, int32_t tensor) {
-  PLIM_TRY(reserve(b, "kept tensors", &b->kept, &b->cap_kept, b->n_kept + 1, sizeof *b->kept));
-  b->kept[b->n_kept++] = tensor;
+plim_status plim_handles_add_kept(plim_handles_builder *builder, int32_t tensor) {
+  PLIM_TRY(
+      reserve(builder, "kept tensors", &builder->kept, &builder->cap_kept, builder->n_kept + 1, sizeof *builder->kept));
+  builder->kept[builder->n_kept++] = tensor;
   return PLIM_OK;
 }
 
-plim_status plim_handles_build(plim_handles_builder *b, plim_handles **out) {
-  for (int64_t i = 0; i < b->n_events; i++) {
-    b->event[i].in = b->operand + b->first_in[i];
-    b->event[i].out = b->event[i].in + b->event[i].n_in;
+plim_status plim_handles_build(plim_handles_builder *builder, plim_handles **out) {
+  for (int64_t i = 0; i < builder->n_events; i++) {
+    builder->event[i].in = builder->operand + builder->first_in[i];
+    builder->event[i].out = builder->event[i].in + builder->event[i].n_in;
   }
-  plim_handles draft = {.n_tensors = (int32_t)b->n_tensors,
-                        .n_events = (int32_t)b->n_events,
-                        .n_kept = (int32_t)b->n_kept,
-                        .tensor = b->tensor,
-                        .event = b->event,
-                        .kept = b->kept};
-  return plim_handles_make(b->ctx, &draft, out);
+  plim_handles draft = {.n_tensors = (int32_t)builder->n_tensors,
+                        .n_events = (int32_t)builder->n_events,
+                        .n_kept = (int32_t)builder->n_kept,
+                        .tensor = builder->tensor,
+                        .event = builder->event,
+                        .kept = builder->kept};
+  return plim_handles_make(builder->ctx, &draft, out);
 }

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/handles.h"
 
-/* Begin with plim_handles_builder b = {.ctx = ctx}. Release it also after a failure. */
+/* Begin with plim_handles_builder builder = {.ctx = ctx}. Release it also after a failure. */
 typedef struct plim_handles_builder {
   plim_context *ctx;
   plim_handle_tensor *tensor;
@@ -17,18 +17,18 @@ typedef struct plim_handles_builder {
 } plim_handles_builder;
 
 /* Free what was added. Legal for an empty builder, and after a failure. */
-void plim_handles_builder_release(plim_handles_builder *b);
+void plim_handles_builder_release(plim_handles_builder *builder);
 
 /* Add a tensor; *out is its id. base PLIM_NONE: it is no view. PLIM_EOVERFLOW: too many rows, also below. */
-PLIM_MUST_USE plim_status plim_handles_add_tensor(plim_handles_builder *b, int32_t base, int32_t storage, int64_t bytes,
-                                                  int32_t *out);
+PLIM_MUST_USE plim_status plim_handles_add_tensor(plim_handles_builder *builder, int32_t base, int32_t storage,
+                                                  int64_t bytes, int32_t *out);
 
 /* Add an event; the lists of a call are copied. */
-PLIM_MUST_USE plim_status plim_handles_add_event(plim_handles_builder *b, const plim_event *event);
+PLIM_MUST_USE plim_status plim_handles_add_event(plim_handles_builder *builder, const plim_event *event);
 /* Add a tensor that must be held when the program ends. */
-PLIM_MUST_USE plim_status plim_handles_add_kept(plim_handles_builder *b, int32_t tensor);
+PLIM_MUST_USE plim_status plim_handles_add_kept(plim_handles_builder *builder, int32_t tensor);
 
 /* Make the handle program, as plim_handles_make does. */
-PLIM_MUST_USE plim_status plim_handles_build(plim_handles_builder *b, plim_handles **out);
+PLIM_MUST_USE plim_status plim_handles_build(plim_handles_builder *builder, plim_handles **out);
 
 #endif

@@ -54,10 +54,10 @@ plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t
   held m = {.program = handles, .in_arena = in_arena};
   int64_t n = handles->n_tensors;
   plim_status status;
-  PLIM_CHECK(plim_allocate(handles->ctx, n, sizeof *m.handles, &m.handles));
-  PLIM_CHECK(plim_allocate(handles->ctx, n, 1, &m.constant));
+  PLIM_TRY_OR_DONE(plim_allocate(handles->ctx, n, sizeof *m.handles, &m.handles));
+  PLIM_TRY_OR_DONE(plim_allocate(handles->ctx, n, 1, &m.constant));
   for (int32_t i = 0; i < handles->n_events; i++) {
-    PLIM_CHECK(apply(&m, &handles->event[i]));
+    PLIM_TRY_OR_DONE(apply(&m, &handles->event[i]));
     if (m.bytes > m.peak) m.peak = m.bytes;
   }
   *peak = m.peak;

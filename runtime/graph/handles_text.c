@@ -10,42 +10,42 @@
 static const char *const event_names[] = {PLIM_EVENT_KINDS(PLIM_X)};
 #undef PLIM_X
 
-static void write_list(plim_text *t, const int32_t *id, int32_t n) {
-  plim_text_add(t, "[");
-  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", id[i]);
-  plim_text_add(t, "]");
+static void write_list(plim_text *text, const int32_t *id, int32_t n) {
+  plim_text_add(text, "[");
+  for (int32_t i = 0; i < n; i++) plim_text_format(text, i > 0 ? ", %d" : "%d", id[i]);
+  plim_text_add(text, "]");
 }
 
-static void write_event(plim_text *t, const plim_event *e) {
-  plim_text_format(t, "{\"%s\": ", event_names[e->kind]);
-  plim_document_write_int(t, e->kind == PLIM_EVENT_CALL ? e->op : e->tensor, PLIM_NONE);
+static void write_event(plim_text *text, const plim_event *e) {
+  plim_text_format(text, "{\"%s\": ", event_names[e->kind]);
+  plim_document_write_int(text, e->kind == PLIM_EVENT_CALL ? e->op : e->tensor, PLIM_NONE);
   if (e->kind == PLIM_EVENT_CALL) {
-    plim_text_format(t, ", \"time_ns\": %lld, \"in\": ", (long long)e->time_ns);
-    write_list(t, e->in, e->n_in);
-    plim_text_add(t, ", \"out\": ");
-    write_list(t, e->out, e->n_out);
+    plim_text_format(text, ", \"time_ns\": %lld, \"in\": ", (long long)e->time_ns);
+    write_list(text, e->in, e->n_in);
+    plim_text_add(text, ", \"out\": ");
+    write_list(text, e->out, e->n_out);
   }
-  plim_text_add(t, "}");
+  plim_text_add(text, "}");
 }
 
-void plim_handles_write(plim_text *t, const plim_handles *h) {
-  plim_text_add(t, "{\n    \"tensors\": [");
+void plim_handles_write(plim_text *text, const plim_handles *h) {
+  plim_text_add(text, "{\n    \"tensors\": [");
   for (int32_t i = 0; i < h->n_tensors; i++) {
-    plim_text_format(t, "%s\n      {\"base\": %d, \"storage\": ", i > 0 ? "," : "", h->tensor[i].base);
-    plim_document_write_int(t, h->tensor[i].storage, PLIM_NONE);
-    plim_text_format(t, ", \"bytes\": %lld}", (long long)h->tensor[i].bytes);
+    plim_text_format(text, "%s\n      {\"base\": %d, \"storage\": ", i > 0 ? "," : "", h->tensor[i].base);
+    plim_document_write_int(text, h->tensor[i].storage, PLIM_NONE);
+    plim_text_format(text, ", \"bytes\": %lld}", (long long)h->tensor[i].bytes);
   }
-  plim_text_add(t, "\n    ],\n    \"events\": [");
+  plim_text_add(text, "\n    ],\n    \"events\": [");
   for (int32_t i = 0; i < h->n_events; i++) {
-    plim_text_add(t, i > 0 ? ",\n      " : "\n      ");
-    write_event(t, &h->event[i]);
+    plim_text_add(text, i > 0 ? ",\n      " : "\n      ");
+    write_event(text, &h->event[i]);
   }
-  plim_text_add(t, "\n    ],\n    \"kept\": ");
-  write_list(t, h->kept, h->n_kept);
-  plim_text_add(t, "\n  }");
+  plim_text_add(text, "\n    ],\n    \"kept\": ");
+  write_list(text, h->kept, h->n_kept);
+  plim_text_add(text, "\n  }");
 }
 
-static void read_tensors(plim_json_at *at, plim_handles_builder *b) {
+static void read_tensors(plim_json_at *at, plim_handles_builder *builder) {
   int32_t n = 0, id = 0;
   plim_json_at list = plim_json_list(at, "tensors", &n);
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
@@ -54,7 +54,7 @@ static void read_tensors(plim_json_at *at, plim_handles_builder *b) {
     int32_t storage = plim_json_index_or_none(&row, "storage");
     int64_t bytes = plim_json_amount(&row, "bytes");
     plim_json_end(&row);
-    if (at->doc->status == PLIM_OK) plim_json_take(&row, plim_handles_add_tensor(b, base, storage, bytes, &id));
+    if (at->doc->status == PLIM_OK) plim_json_take(&row, plim_handles_add_tensor(builder, base, storage, bytes, &id));
   }
 }
 
@@ -85,7 +85,7 @@ typedef struct scratch {
   int64_t capacity;
 } scratch;
 
-static void read_event(plim_json_at *row, plim_handles_builder *b, scratch *s) {
+static void read_event(plim_json_at *row, plim_handles_builder *builder, scratch *s) {
   plim_event e = {.kind = kind_of(row), .op = PLIM_NONE};
   int64_t count = 0;
   if (e.kind == PLIM_EVENT_CALL) {
@@ -99,31 +99,31 @@ static void read_event(plim_json_at *row, plim_handles_builder *b, scratch *s) {
     e.tensor = (int32_t)plim_json_int(row, event_names[e.kind], 0, INT32_MAX);
   }
   plim_json_end(row);
-  if (row->doc->status == PLIM_OK) plim_json_take(row, plim_handles_add_event(b, &e));
+  if (row->doc->status == PLIM_OK) plim_json_take(row, plim_handles_add_event(builder, &e));
 }
 
-static void read_rows(plim_json_at *at, plim_handles_builder *b, scratch *s) {
+static void read_rows(plim_json_at *at, plim_handles_builder *builder, scratch *s) {
   int32_t n = 0;
-  read_tensors(at, b);
+  read_tensors(at, builder);
   plim_json_at events = plim_json_list(at, "events", &n);
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
     plim_json_at row = plim_json_item(&events, i);
-    read_event(&row, b, s);
+    read_event(&row, builder, s);
   }
   plim_json_at kept = plim_json_list(at, "kept", &n);
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
     int32_t tensor = (int32_t)plim_json_int_item(&kept, i, 0, INT32_MAX);
-    if (at->doc->status == PLIM_OK) plim_json_take(&kept, plim_handles_add_kept(b, tensor));
+    if (at->doc->status == PLIM_OK) plim_json_take(&kept, plim_handles_add_kept(builder, tensor));
   }
   plim_json_end(at);
 }
 
 void plim_handles_read(plim_json_at *root, plim_handles **out) {
-  plim_handles_builder b = {.ctx = root->doc->ctx};
+  plim_handles_builder builder = {.ctx = root->doc->ctx};
   scratch s = {NULL, 0};
   plim_json_at at = plim_json_object(root, "handles");
-  read_rows(&at, &b, &s);
-  if (root->doc->status == PLIM_OK) plim_json_take(root, plim_handles_build(&b, out));
-  plim_release(b.ctx, s.id, s.capacity, sizeof *s.id);
-  plim_handles_builder_release(&b);
+  read_rows(&at, &builder, &s);
+  if (root->doc->status == PLIM_OK) plim_json_take(root, plim_handles_build(&builder, out));
+  plim_release(builder.ctx, s.id, s.capacity, sizeof *s.id);
+  plim_handles_builder_release(&builder);
 }

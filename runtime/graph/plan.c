@@ -123,8 +123,8 @@ static plim_status sort_variants(plim_own_plan *own) {
   int32_t n_draft = own->plan.n_variants, n = 0, *now = NULL;
   ranked_variant *ranked = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n_draft, sizeof *ranked, &ranked));
-  PLIM_CHECK(plim_allocate(ctx, n_draft, sizeof *now, &now));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_draft, sizeof *ranked, &ranked));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_draft, sizeof *now, &now));
   find_unused(own, now);
   for (int32_t i = 0; i < n_draft; i++) {
     if (now[i] >= 0) ranked[n++] = (ranked_variant){own->variant[i], i};
@@ -194,8 +194,8 @@ static plim_status set_space_figures(plim_own_plan *own) {
 static plim_status set_time(plim_plan *plan) {
   int64_t *begin_ns = NULL, *end_ns = NULL, n = plan->n_commands;
   plim_status status;
-  PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *begin_ns, &begin_ns));
-  PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *end_ns, &end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, n, sizeof *begin_ns, &begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, n, sizeof *end_ns, &end_ns));
   plim_plan_simulate(plan, begin_ns, end_ns, &plan->time_ns);
   if (plan->time_ns < 0) {
     status = plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of the commands' times overflows 63 bits");
@@ -267,12 +267,12 @@ plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft
   plim_own_plan *own = NULL;
   PLIM_TRY(plim_plan_copy(graph->ctx, draft, &own));
   memcpy(own->plan.fingerprint, graph->fingerprint, sizeof graph->fingerprint);
-  PLIM_CHECK(sort_variants(own));
+  PLIM_TRY_OR_DONE(sort_variants(own));
   qsort(own->buffer, (size_t)own->plan.n_buffers, sizeof *own->buffer, buffer_order);
-  PLIM_CHECK(set_space_figures(own));
-  PLIM_CHECK(set_time(&own->plan));
+  PLIM_TRY_OR_DONE(set_space_figures(own));
+  PLIM_TRY_OR_DONE(set_time(&own->plan));
   lower_keep_all(&own->plan);
-  PLIM_CHECK(plim_plan_hash(&own->plan, own->plan.numerics.hash));
+  PLIM_TRY_OR_DONE(plim_plan_hash(&own->plan, own->plan.numerics.hash));
   *out = &own->plan;
   own = NULL;
 done:

@@ -150,6 +150,13 @@ static inline int plim_plan_computes(const plim_plan *plan, int32_t space) {
   return plim_plan_space_of(plan, space).computes;
 }
 
+/* Number of spaces other than the arena in which ops may run: the arenas of other devices. O(spaces). */
+static inline int32_t plim_plan_other_devices(const plim_plan *plan) {
+  int32_t n = 0;
+  for (int32_t space = 1; space <= plan->n_page_spaces; space++) n += plim_plan_computes(plan, space) != 0;
+  return n;
+}
+
 /* The name of a class, NULL when out of range. The class of a name, or PLIM_NONE. */
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);

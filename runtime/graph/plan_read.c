@@ -4,7 +4,7 @@
 #include "runtime/graph/plan_text.h"
 
 /* The lists of a plan while it is read. */
-typedef struct lists {
+typedef struct plan_lists {
   plim_plan plan;
   plim_command *command;
   plim_plan_buffer *buffer;
@@ -12,13 +12,13 @@ typedef struct lists {
   plim_plan_space page[PLIM_PAGE_SPACES];
   int32_t *wait; /* of every command; it moves while it grows */
   int64_t n_wait, cap_wait;
-} lists;
+} plan_lists;
 
-static void free_lists(plim_context *ctx, lists *l) {
-  plim_release(ctx, l->command, l->plan.n_commands, sizeof *l->command);
-  plim_release(ctx, l->buffer, l->plan.n_buffers, sizeof *l->buffer);
-  plim_release(ctx, l->variant, l->plan.n_variants, sizeof *l->variant);
-  plim_release(ctx, l->wait, l->cap_wait, sizeof *l->wait);
+static void free_lists(plim_context *ctx, plan_lists *lists) {
+  plim_release(ctx, lists->command, lists->plan.n_commands, sizeof *lists->command);
+  plim_release(ctx, lists->buffer, lists->plan.n_buffers, sizeof *lists->buffer);
+  plim_release(ctx, lists->variant, lists->plan.n_variants, sizeof *lists->variant);
+  plim_release(ctx, lists->wait, lists->cap_wait, sizeof *lists->wait);
 }
 
 static void read_figures(plim_json_at *at, plim_plan *p) {
@@ -48,7 +48,7 @@ static void read_head(plim_json_at *at, plim_plan *p) {
   read_figures(at, p);
 }
 
-static void read_pages(plim_json_at *root, lists *l) {
+static void read_pages(plim_json_at *root, plan_lists *lists) {
   int32_t n = 0;
   if (!plim_json_has(root, "pages")) return;
   plim_json_at list = plim_json_list(root, "pages", &n);
@@ -57,41 +57,43 @@ static void read_pages(plim_json_at *root, lists *l) {
   }
   for (int32_t k = 0; k < n && root->doc->status == PLIM_OK; k++) {
     plim_json_at at = plim_json_item(&list, k);
-    plim_json_copy(&at, "name", l->page[k].name, sizeof l->page[k].name);
-    l->page[k].budget_bytes = plim_json_limit(&at, "budget_bytes");
-    l->page[k].peak_bytes = plim_json_amount(&at, "peak_bytes");
-    l->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
+    plim_json_copy(&at, "name", lists->page[k].name, sizeof lists->page[k].name);
+    lists->page[k].budget_bytes = plim_json_limit(&at, "budget_bytes");
+    lists->page[k].peak_bytes = plim_json_amount(&at, "peak_bytes");
+    lists->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
     if (plim_json_has(&at, "delay_permille")) {
-      l->page[k].delay_permille = (int32_t)plim_json_int(&at, "delay_permille", 1, PLIM_PAGE_DELAY_PERMILLE);
+      lists->page[k].delay_permille = (int32_t)plim_json_int(&at, "delay_permille", 1, PLIM_PAGE_DELAY_PERMILLE);
     }
-    if (plim_json_has(&at, "computes")) l->page[k].computes = plim_json_bool(&at, "computes");
+    if (plim_json_has(&at, "computes")) lists->page[k].computes = plim_json_bool(&at, "computes");
     plim_json_end(&at);
   }
-  l->plan.n_page_spaces = n;
+  lists->plan.n_page_spaces = n;
 }
 
-static void read_variants(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "variants", &l->plan.n_variants, &l->variant, sizeof *l->variant);
-  for (int32_t i = 0; i < l->plan.n_variants && root->doc->status == PLIM_OK; i++) {
+static void read_variants(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list =
+      plim_document_list(root, "variants", &lists->plan.n_variants, &lists->variant, sizeof *lists->variant);
+  for (int32_t i = 0; i < lists->plan.n_variants && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_document_read_variant(&at, &l->variant[i].op, &l->variant[i].variant);
-    if (i > 0 && plim_plan_variant_compare(&l->variant[i - 1], &l->variant[i]) >= 0) {
+    plim_document_read_variant(&at, &lists->variant[i].op, &lists->variant[i].variant);
+    if (i > 0 && plim_plan_variant_compare(&lists->variant[i - 1], &lists->variant[i]) >= 0) {
       plim_json_fail(&at, NULL, "is not sorted by op, then name, or is there twice");
     }
   }
 }
 
-static void read_waits(plim_json_at *at, lists *l, plim_command *command) {
+static void read_waits(plim_json_at *at, plan_lists *lists, plim_command *command) {
   int32_t n = 0;
   command->queue = plim_json_index(at, "queue");
   plim_json_at list = plim_json_list(at, "wait", &n);
-  plim_json_take(&list, plim_array_reserve(at->doc->ctx, &l->wait, &l->cap_wait, l->n_wait + n, sizeof *l->wait));
+  plim_json_take(
+      &list, plim_array_reserve(at->doc->ctx, &lists->wait, &lists->cap_wait, lists->n_wait + n, sizeof *lists->wait));
   if (at->doc->status != PLIM_OK) return;
-  for (int32_t i = 0; i < n; i++) l->wait[l->n_wait++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  for (int32_t i = 0; i < n; i++) lists->wait[lists->n_wait++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
   command->n_wait = n;
 }
 
-static void read_command(plim_json_at *at, lists *l, plim_command *command) {
+static void read_command(plim_json_at *at, plan_lists *lists, plim_command *command) {
   if (plim_json_has(at, "copy")) {
     command->kind = PLIM_COMMAND_COPY;
     command->storage = plim_json_index(at, "copy");
@@ -105,20 +107,21 @@ static void read_command(plim_json_at *at, lists *l, plim_command *command) {
     command->n_pairs = plim_document_read_pairs(at, command->pair, PLIM_OP_MAX_PAIRS);
     if (plim_json_has(at, "space")) command->space = (int32_t)plim_json_int(at, "space", 1, PLIM_PAGE_SPACES);
   }
-  read_waits(at, l, command);
+  read_waits(at, lists, command);
   plim_json_end(at);
 }
 
-static void read_commands(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "steps", &l->plan.n_commands, &l->command, sizeof *l->command);
-  for (int32_t j = 0; j < l->plan.n_commands && root->doc->status == PLIM_OK; j++) {
+static void read_commands(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list =
+      plim_document_list(root, "steps", &lists->plan.n_commands, &lists->command, sizeof *lists->command);
+  for (int32_t j = 0; j < lists->plan.n_commands && root->doc->status == PLIM_OK; j++) {
     plim_json_at at = plim_json_item(&list, j);
-    read_command(&at, l, &l->command[j]);
+    read_command(&at, lists, &lists->command[j]);
   }
-  const int32_t *wait = l->wait;
-  for (int32_t j = 0; j < l->plan.n_commands && root->doc->status == PLIM_OK; j++) {
-    l->command[j].wait = wait;
-    if (wait) wait += l->command[j].n_wait;
+  const int32_t *wait = lists->wait;
+  for (int32_t j = 0; j < lists->plan.n_commands && root->doc->status == PLIM_OK; j++) {
+    lists->command[j].wait = wait;
+    if (wait) wait += lists->command[j].n_wait;
   }
 }
 
@@ -132,36 +135,36 @@ static void read_buffer(plim_json_at *at, plim_plan_buffer *buffer) {
   plim_json_end(at);
 }
 
-static void read_buffers(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "lives", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
-  for (int32_t i = 0; i < l->plan.n_buffers && root->doc->status == PLIM_OK; i++) {
+static void read_buffers(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list = plim_document_list(root, "lives", &lists->plan.n_buffers, &lists->buffer, sizeof *lists->buffer);
+  for (int32_t i = 0; i < lists->plan.n_buffers && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    read_buffer(&at, &l->buffer[i]);
-    if (i > 0 && plim_plan_buffer_compare(&l->buffer[i - 1], &l->buffer[i]) > 0) {
+    read_buffer(&at, &lists->buffer[i]);
+    if (i > 0 && plim_plan_buffer_compare(&lists->buffer[i - 1], &lists->buffer[i]) > 0) {
       plim_json_fail(&at, NULL, "is not sorted by begin, then storage, space and offset");
     }
   }
 }
 
 void plim_plan_read(plim_json_at *at, plim_plan **out) {
-  lists l = {.wait = NULL};
+  plan_lists lists = {.wait = NULL};
   plim_own_plan *own = NULL;
   plim_context *ctx = at->doc->ctx;
-  read_head(at, &l.plan);
-  read_pages(at, &l);
-  read_variants(at, &l);
-  read_commands(at, &l);
-  read_buffers(at, &l);
+  read_head(at, &lists.plan);
+  read_pages(at, &lists);
+  read_variants(at, &lists);
+  read_commands(at, &lists);
+  read_buffers(at, &lists);
   plim_json_end(at);
   if (at->doc->status == PLIM_OK) {
-    l.plan.command = l.command;
-    l.plan.buffer = l.buffer;
-    l.plan.variant = l.variant;
-    l.plan.page = l.page;
-    plim_json_take(at, plim_plan_copy(ctx, &l.plan, &own));
+    lists.plan.command = lists.command;
+    lists.plan.buffer = lists.buffer;
+    lists.plan.variant = lists.variant;
+    lists.plan.page = lists.page;
+    plim_json_take(at, plim_plan_copy(ctx, &lists.plan, &own));
   }
   if (own) *out = &own->plan;
-  free_lists(ctx, &l);
+  free_lists(ctx, &lists);
 }
 
 plim_status plim_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_plan **out) {

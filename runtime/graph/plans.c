@@ -39,17 +39,17 @@ static plim_status check_count(plim_context *ctx, int32_t n) {
   return plim_fail(ctx, PLIM_EDATA, "a program of %d plans, 1 to %d are allowed", n, PLIM_PLANS_MAX);
 }
 
-void plim_plans_write(plim_text *t, int32_t n, const char *const *name, const plim_plan *const *plan) {
-  plim_document_write_head(t, "program");
-  plim_text_add(t, "  \"plans\": [\n");
+void plim_plans_write(plim_text *text, int32_t n, const char *const *name, const plim_plan *const *plan) {
+  plim_document_write_head(text, "program");
+  plim_text_add(text, "  \"plans\": [\n");
   for (int32_t i = 0; i < n; i++) {
-    plim_text_add(t, i > 0 ? ",\n{\"name\": " : "{\"name\": ");
-    plim_text_quote(t, name[i]);
-    plim_text_add(t, ", \"plan\":\n");
-    plim_plan_write(t, plan[i]);
-    plim_text_add(t, "}");
+    plim_text_add(text, i > 0 ? ",\n{\"name\": " : "{\"name\": ");
+    plim_text_quote(text, name[i]);
+    plim_text_add(text, ", \"plan\":\n");
+    plim_plan_write(text, plan[i]);
+    plim_text_add(text, "}");
   }
-  plim_text_add(t, "\n  ]\n}\n");
+  plim_text_add(text, "\n  ]\n}\n");
 }
 
 plim_status plim_plans_save(plim_context *ctx, int32_t n, const char *const *name, const plim_plan *const *plan,

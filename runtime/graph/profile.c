@@ -186,8 +186,8 @@ static plim_status make_single(const plim_graph *graph, const char *name, time_o
   plim_variant *variant = NULL;
   plim_machine machine = {.threads = 0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < n; o++) {
     first[o + 1] = o + 1;
     (void)snprintf(variant[o].name, sizeof variant[o].name, "%s", name);
@@ -195,7 +195,7 @@ static plim_status make_single(const plim_graph *graph, const char *name, time_o
     variant[o].time_ns = of(graph, o, roofline);
     variant[o].workspace_bytes = graph->costs ? graph->costs->workspace[o] : 0;
   }
-  PLIM_CHECK(plim_profile_make(graph, &machine, 0, first, variant, out));
+  PLIM_TRY_OR_DONE(plim_profile_make(graph, &machine, 0, first, variant, out));
 done:
   plim_release(ctx, variant, n, sizeof *variant);
   plim_release(ctx, first, n + 1, sizeof *first);

@@ -2,35 +2,35 @@
 #include "runtime/graph/document.h"
 #include "runtime/graph/profile_internal.h"
 
-static void write_dropped(plim_text *t, const plim_profile *p) {
-  plim_text_add(t, ",\n  \"dropped\": [");
+static void write_dropped(plim_text *text, const plim_profile *p) {
+  plim_text_add(text, ",\n  \"dropped\": [");
   for (int32_t i = 0; i < p->n_dropped; i++) {
-    plim_text_format(t, "%s\n    {\"op\": %d, \"name\": ", i > 0 ? "," : "", p->dropped[i].op);
-    plim_text_quote(t, p->dropped[i].name);
-    plim_text_add(t, ", \"why\": ");
-    plim_text_quote(t, p->dropped[i].why);
-    plim_text_add(t, "}");
+    plim_text_format(text, "%s\n    {\"op\": %d, \"name\": ", i > 0 ? "," : "", p->dropped[i].op);
+    plim_text_quote(text, p->dropped[i].name);
+    plim_text_add(text, ", \"why\": ");
+    plim_text_quote(text, p->dropped[i].why);
+    plim_text_add(text, "}");
   }
-  plim_text_add(t, "\n  ]");
+  plim_text_add(text, "\n  ]");
 }
 
-void plim_profile_write(plim_text *t, const plim_profile *p) {
-  plim_document_write_head(t, "profile");
-  plim_text_format(t, "  \"graph\": \"%s\",\n  \"machine\": {", p->fingerprint);
-  plim_document_write_machine(t, &p->machine);
-  plim_text_format(t, "},\n  \"measured\": %s,\n  \"ops\": %d,\n  \"variants\": [", p->measured ? "true" : "false",
+void plim_profile_write(plim_text *text, const plim_profile *p) {
+  plim_document_write_head(text, "profile");
+  plim_text_format(text, "  \"graph\": \"%s\",\n  \"machine\": {", p->fingerprint);
+  plim_document_write_machine(text, &p->machine);
+  plim_text_format(text, "},\n  \"measured\": %s,\n  \"ops\": %d,\n  \"variants\": [", p->measured ? "true" : "false",
                    p->n_ops);
   const char *comma = "";
   for (int32_t o = 0; o < p->n_ops; o++) {
     for (int32_t i = p->first[o]; i < p->first[o + 1]; i++) {
-      plim_text_format(t, "%s\n    ", comma);
-      plim_document_write_variant(t, o, &p->variant[i]);
+      plim_text_format(text, "%s\n    ", comma);
+      plim_document_write_variant(text, o, &p->variant[i]);
       comma = ",";
     }
   }
-  plim_text_add(t, "\n  ]");
-  if (p->n_dropped > 0) write_dropped(t, p);
-  plim_text_add(t, "\n}\n");
+  plim_text_add(text, "\n  ]");
+  if (p->n_dropped > 0) write_dropped(text, p);
+  plim_text_add(text, "\n}\n");
 }
 
 plim_status plim_profile_save(const plim_profile *profile, const char *path) {

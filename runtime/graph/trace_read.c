@@ -21,7 +21,7 @@ typedef struct draft_row {
   int64_t name, variant;
 } draft_row;
 
-typedef struct draft {
+typedef struct trace_draft {
   plim_context *ctx;
   const char *file;
   plim_trace head;
@@ -32,67 +32,69 @@ typedef struct draft {
   draft_row *row;
   int64_t *out;
   int64_t n_chars, n_rows, n_out, cap_chars, cap_rows, cap_out;
-} draft;
+} trace_draft;
 
-static void free_draft(draft *d) {
-  plim_release(d->ctx, d->chars, d->cap_chars, 1);
-  plim_release(d->ctx, d->row, d->cap_rows, sizeof *d->row);
-  plim_release(d->ctx, d->out, d->cap_out, sizeof *d->out);
+static void free_draft(trace_draft *draft) {
+  plim_release(draft->ctx, draft->chars, draft->cap_chars, 1);
+  plim_release(draft->ctx, draft->row, draft->cap_rows, sizeof *draft->row);
+  plim_release(draft->ctx, draft->out, draft->cap_out, sizeof *draft->out);
 }
 
 /* ---- lines ---- */
 
-static int64_t read_text(plim_json_at *at, draft *d, const char *key) {
+static int64_t read_text(plim_json_at *at, trace_draft *draft, const char *key) {
   const char *text = plim_json_text(at, key);
-  int64_t start = d->n_chars, bytes = (int64_t)strlen(text) + 1;
+  int64_t start = draft->n_chars, bytes = (int64_t)strlen(text) + 1;
   if (at->doc->status != PLIM_OK) return 0;
-  plim_json_take(at, plim_printable_text(d->ctx, key, text, PLIM_PRINTABLE_NAME_MAX + 1));
+  plim_json_take(at, plim_printable_text(draft->ctx, key, text, PLIM_PRINTABLE_NAME_MAX + 1));
   if (at->doc->status != PLIM_OK) return 0;
-  plim_json_take(at, plim_array_reserve(d->ctx, &d->chars, &d->cap_chars, start + bytes, 1));
+  plim_json_take(at, plim_array_reserve(draft->ctx, &draft->chars, &draft->cap_chars, start + bytes, 1));
   if (at->doc->status != PLIM_OK) return 0;
-  memcpy(d->chars + start, text, (size_t)bytes);
-  d->n_chars += bytes;
+  memcpy(draft->chars + start, text, (size_t)bytes);
+  draft->n_chars += bytes;
   return start;
 }
 
-static void read_head(plim_json_at *at, draft *d) {
-  d->head.has_queues = plim_document_read_version(at, "trace", PLIM_TRACE_NEWEST) == PLIM_TRACE_NEWEST;
-  plim_document_read_hash(at, "graph", d->head.fingerprint);
-  (void)read_text(at, d, "name");
-  plim_document_read_hash(at, "plan", d->head.plan);
+static void read_head(plim_json_at *at, trace_draft *draft) {
+  draft->head.has_queues = plim_document_read_version(at, "trace", PLIM_TRACE_NEWEST) == PLIM_TRACE_NEWEST;
+  plim_document_read_hash(at, "graph", draft->head.fingerprint);
+  (void)read_text(at, draft, "name");
+  plim_document_read_hash(at, "plan", draft->head.plan);
   plim_json_at numerics = plim_json_object(at, "arithmetic");
-  plim_document_read_machine(&numerics, &d->head.numerics.machine);
-  plim_document_read_hash(&numerics, "hash", d->head.numerics.hash);
+  plim_document_read_machine(&numerics, &draft->head.numerics.machine);
+  plim_document_read_hash(&numerics, "hash", draft->head.numerics.hash);
   plim_json_end(&numerics);
-  plim_json_copy(at, "planner", d->head.planner, sizeof d->head.planner);
-  d->head.budget_bytes = plim_json_limit(at, "budget_bytes");
-  d->head.peak_bytes = plim_json_amount(at, "peak_bytes");
-  d->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
-  d->head.n_commands = (int32_t)plim_json_int(at, "steps", 1, INT32_MAX);
+  plim_json_copy(at, "planner", draft->head.planner, sizeof draft->head.planner);
+  draft->head.budget_bytes = plim_json_limit(at, "budget_bytes");
+  draft->head.peak_bytes = plim_json_amount(at, "peak_bytes");
+  draft->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
+  draft->head.n_commands = (int32_t)plim_json_int(at, "steps", 1, INT32_MAX);
   plim_json_end(at);
 }
 
-static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
+static void read_out(plim_json_at *at, trace_draft *draft, plim_trace_row *row) {
   plim_json_at list = plim_json_list(at, "out", &row->n_out);
-  plim_json_take(&list, plim_array_reserve(d->ctx, &d->out, &d->cap_out, d->n_out + row->n_out, sizeof *d->out));
+  plim_json_take(&list, plim_array_reserve(draft->ctx, &draft->out, &draft->cap_out, draft->n_out + row->n_out,
+                                           sizeof *draft->out));
   if (at->doc->status != PLIM_OK) return;
   for (int32_t i = 0; i < row->n_out; i++) {
-    d->out[d->n_out++] = plim_json_int_or_null_item(&list, i, 0, INT64_MAX, PLIM_NONE);
+    draft->out[draft->n_out++] = plim_json_int_or_null_item(&list, i, 0, INT64_MAX, PLIM_NONE);
   }
 }
 
 /* Check that rows form whole training steps, each with the plan's commands in order. */
-static void check_place(const plim_json_at *at, const draft *d, const plim_trace_row *row) {
-  if (d->head.n_commands == 0) {
+static void check_place(const plim_json_at *at, const trace_draft *draft, const plim_trace_row *row) {
+  if (draft->head.n_commands == 0) {
     plim_json_fail(at, NULL, "is a row of a plan without commands");
     return;
   }
-  int32_t expected = (int32_t)(d->n_rows % d->head.n_commands);
+  int32_t expected = (int32_t)(draft->n_rows % draft->head.n_commands);
   if (row->command != expected) {
-    plim_json_fail(at, "step", "is %d; command %d of the %d comes here", row->command, expected, d->head.n_commands);
+    plim_json_fail(at, "step", "is %d; command %d of the %d comes here", row->command, expected,
+                   draft->head.n_commands);
   }
-  if (d->n_rows == 0) return;
-  int64_t before = d->row[d->n_rows - 1].row.training_step;
+  if (draft->n_rows == 0) return;
+  int64_t before = draft->row[draft->n_rows - 1].row.training_step;
   if (expected > 0 ? row->training_step != before : row->training_step <= before) {
     plim_json_fail(at, "training_step", "is %lld after step %lld", (long long)row->training_step, (long long)before);
   }
@@ -100,29 +102,30 @@ static void check_place(const plim_json_at *at, const draft *d, const plim_trace
 
 /* Check that a row begins when the row before it in its training step ends. With queues it begins no earlier than the
  * row before it on its queue ends. The sum of all times must fit into 63 bits, because readers compute it. */
-static void check_times(const plim_json_at *at, draft *d, const plim_trace_row *row) {
-  if (row->command == 0) memset(d->free_ns, 0, sizeof d->free_ns);
-  int64_t *free_ns = &d->free_ns[row->queue];
-  if (d->head.has_queues ? row->start_ns < *free_ns : row->start_ns != *free_ns) {
+static void check_times(const plim_json_at *at, trace_draft *draft, const plim_trace_row *row) {
+  if (row->command == 0) memset(draft->free_ns, 0, sizeof draft->free_ns);
+  int64_t *free_ns = &draft->free_ns[row->queue];
+  if (draft->head.has_queues ? row->start_ns < *free_ns : row->start_ns != *free_ns) {
     plim_json_fail(at, "start_ns", "is %lld; the times before it %s %lld", (long long)row->start_ns,
-                   d->head.has_queues ? "on its queue end at" : "add up to", (long long)*free_ns);
+                   draft->head.has_queues ? "on its queue end at" : "add up to", (long long)*free_ns);
   }
   *free_ns = plim_add_checked(row->start_ns, row->time_ns);
-  d->total_ns = plim_add_checked(d->total_ns, row->time_ns);
-  if (d->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
+  draft->total_ns = plim_add_checked(draft->total_ns, row->time_ns);
+  if (draft->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
 }
 
-static void read_row(plim_json_at *at, draft *d) {
-  plim_json_take(at, plim_array_reserve(d->ctx, &d->row, &d->cap_rows, d->n_rows + 1, sizeof *d->row));
+static void read_row(plim_json_at *at, trace_draft *draft) {
+  plim_json_take(at,
+                 plim_array_reserve(draft->ctx, &draft->row, &draft->cap_rows, draft->n_rows + 1, sizeof *draft->row));
   if (at->doc->status != PLIM_OK) return;
-  draft_row *fresh = &d->row[d->n_rows];
+  draft_row *fresh = &draft->row[draft->n_rows];
   plim_trace_row *row = &fresh->row;
   row->training_step = plim_json_amount(at, "training_step");
   row->command = plim_json_index(at, "step");
   row->op = plim_json_index_or_none(at, "op");
-  fresh->name = read_text(at, d, "name");
-  fresh->variant = read_text(at, d, "variant");
-  if (d->head.has_queues) {
+  fresh->name = read_text(at, draft, "name");
+  fresh->variant = read_text(at, draft, "variant");
+  if (draft->head.has_queues) {
     row->queue = (int32_t)plim_json_int(at, "queue", 0, PLIM_PLAN_QUEUES - 1);
     row->waited_ns = plim_json_amount(at, "waited_ns");
   }
@@ -130,41 +133,41 @@ static void read_row(plim_json_at *at, draft *d) {
   row->time_ns = plim_json_amount(at, "time_ns");
   row->planned_ns = plim_json_amount(at, "planned_ns");
   row->live_bytes = plim_json_amount(at, "live_bytes");
-  read_out(at, d, row);
+  read_out(at, draft, row);
   plim_json_end(at);
   if (at->doc->status != PLIM_OK) return;
-  check_place(at, d, row);
-  if (at->doc->status == PLIM_OK) check_times(at, d, row);
-  d->n_rows++;
+  check_place(at, draft, row);
+  if (at->doc->status == PLIM_OK) check_times(at, draft, row);
+  draft->n_rows++;
 }
 
-static void read_end(plim_json_at *at, draft *d) {
+static void read_end(plim_json_at *at, trace_draft *draft) {
   if (!plim_json_bool(at, "end")) plim_json_fail(at, "end", "is false");
-  d->n_training_steps = plim_json_amount(at, "training_steps");
+  draft->n_training_steps = plim_json_amount(at, "training_steps");
   plim_json_end(at);
-  d->ended = 1;
+  draft->ended = 1;
   if (at->doc->status != PLIM_OK) return;
-  if (d->n_rows != plim_mul_checked(d->n_training_steps, d->head.n_commands)) {
+  if (draft->n_rows != plim_mul_checked(draft->n_training_steps, draft->head.n_commands)) {
     plim_json_fail(at, "training_steps", "is %lld, but there are %lld rows of %d a training step",
-                   (long long)d->n_training_steps, (long long)d->n_rows, d->head.n_commands);
+                   (long long)draft->n_training_steps, (long long)draft->n_rows, draft->head.n_commands);
   }
 }
 
-static plim_status read_line(draft *d, const char *line, int64_t bytes) {
+static plim_status read_line(trace_draft *draft, const char *line, int64_t bytes) {
   plim_json doc;
-  d->line++;
-  if (d->ended) {
-    return plim_fail(d->ctx, PLIM_EDATA, "%s: line %lld: stands after the end of the trace", d->file,
-                     (long long)d->line);
+  draft->line++;
+  if (draft->ended) {
+    return plim_fail(draft->ctx, PLIM_EDATA, "%s: line %lld: stands after the end of the trace", draft->file,
+                     (long long)draft->line);
   }
-  if (plim_json_parse(d->ctx, d->file, d->line, line, bytes, &doc) == PLIM_OK) {
+  if (plim_json_parse(draft->ctx, draft->file, draft->line, line, bytes, &doc) == PLIM_OK) {
     plim_json_at at = plim_json_root(&doc);
-    if (d->line == 1) {
-      read_head(&at, d);
+    if (draft->line == 1) {
+      read_head(&at, draft);
     } else if (plim_json_has(&at, "end")) {
-      read_end(&at, d);
+      read_end(&at, draft);
     } else {
-      read_row(&at, d);
+      read_row(&at, draft);
     }
   }
   plim_json_close(&doc);
@@ -174,39 +177,39 @@ static plim_status read_line(draft *d, const char *line, int64_t bytes) {
 /* ---- the document ---- */
 
 /* Give each array of `own` its address in the block. Returns the address of the whole. */
-static own_trace *carve(const draft *d, plim_block *block, own_trace *own) {
+static own_trace *carve(const trace_draft *draft, plim_block *block, own_trace *own) {
   own_trace *place = plim_block_take(block, 1, sizeof *own);
-  own->row = plim_block_take(block, d->n_rows, sizeof *own->row);
-  own->chars = plim_block_take(block, d->n_chars, 1);
-  own->out = plim_block_take(block, d->n_out, sizeof *own->out);
+  own->row = plim_block_take(block, draft->n_rows, sizeof *own->row);
+  own->chars = plim_block_take(block, draft->n_chars, 1);
+  own->out = plim_block_take(block, draft->n_out, sizeof *own->out);
   return place;
 }
 
-static void copy_rows(const draft *d, const own_trace *own) {
+static void copy_rows(const trace_draft *draft, const own_trace *own) {
   const int64_t *next = own->out;
-  memcpy(own->chars, d->chars, (size_t)d->n_chars);
-  if (d->n_out > 0) memcpy(own->out, d->out, (size_t)d->n_out * sizeof *own->out);
-  for (int64_t i = 0; i < d->n_rows; i++) {
-    own->row[i] = d->row[i].row;
-    own->row[i].name = own->chars + d->row[i].name;
-    own->row[i].variant = own->chars + d->row[i].variant;
+  memcpy(own->chars, draft->chars, (size_t)draft->n_chars);
+  if (draft->n_out > 0) memcpy(own->out, draft->out, (size_t)draft->n_out * sizeof *own->out);
+  for (int64_t i = 0; i < draft->n_rows; i++) {
+    own->row[i] = draft->row[i].row;
+    own->row[i].name = own->chars + draft->row[i].name;
+    own->row[i].variant = own->chars + draft->row[i].variant;
     own->row[i].out = next;
     next += own->row[i].n_out;
   }
 }
 
-static plim_status freeze(const draft *d, plim_trace **out) {
+static plim_status freeze(const trace_draft *draft, plim_trace **out) {
   own_trace own = {.block_bytes = 0};
   plim_block block = {NULL, 0};
-  (void)carve(d, &block, &own);
-  PLIM_TRY(plim_block_allocate(d->ctx, &block));
-  own_trace *place = carve(d, &block, &own);
+  (void)carve(draft, &block, &own);
+  PLIM_TRY(plim_block_allocate(draft->ctx, &block));
+  own_trace *place = carve(draft, &block, &own);
   own.block_bytes = block.bytes;
-  copy_rows(d, &own);
-  own.trace = d->head;
-  own.trace.ctx = d->ctx;
+  copy_rows(draft, &own);
+  own.trace = draft->head;
+  own.trace.ctx = draft->ctx;
   own.trace.name = own.chars;
-  own.trace.n_rows = d->n_rows;
+  own.trace.n_rows = draft->n_rows;
   own.trace.row = own.row;
   *place = own;
   *out = &place->trace;
@@ -214,26 +217,26 @@ static plim_status freeze(const draft *d, plim_trace **out) {
 }
 
 plim_status plim_trace_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_trace **out) {
-  draft d = {.ctx = ctx, .file = file};
+  trace_draft draft = {.ctx = ctx, .file = file};
   plim_status status = PLIM_OK;
   for (int64_t at = 0; at < bytes;) {
     const char *end = memchr(text + at, '\n', (size_t)(bytes - at));
     if (!end) break;
-    PLIM_CHECK(read_line(&d, text + at, end - (text + at)));
+    PLIM_TRY_OR_DONE(read_line(&draft, text + at, end - (text + at)));
     at = end - text + 1;
   }
   if (bytes == 0) {
     status = plim_fail(ctx, PLIM_EDATA, "%s: is empty", file);
     goto done;
   }
-  if (!d.ended || text[bytes - 1] != '\n') {
+  if (!draft.ended || text[bytes - 1] != '\n') {
     status = plim_fail(ctx, PLIM_EDATA, "%s: ends without its last line: the file was cut after line %lld", file,
-                       (long long)d.line);
+                       (long long)draft.line);
     goto done;
   }
-  status = freeze(&d, out);
+  status = freeze(&draft, out);
 done:
-  free_draft(&d);
+  free_draft(&draft);
   return status;
 }
 

@@ -190,14 +190,14 @@ plim_status plim_dtr_read_call(plim_dtr_import *im) {
   plim_status status = PLIM_OK;
   for (int32_t i = 0; i < n; i++) {
     const char *text = plim_json_text_item(&results, i);
-    PLIM_CHECK(im->lines.doc.status);
-    PLIM_CHECK(plim_dtr_at_line(im, plim_printable_name(im->ctx, "result", text)));
+    PLIM_TRY_OR_DONE(im->lines.doc.status);
+    PLIM_TRY_OR_DONE(plim_dtr_at_line(im, plim_printable_name(im->ctx, "result", text)));
     (void)snprintf(name + (int64_t)i * (PLIM_PRINTABLE_NAME_MAX + 1), PLIM_PRINTABLE_NAME_MAX + 1, "%s", text);
   }
   im->results.count = im->n_fresh_results = 0;
   im->shared_result = PLIM_DTR_NO_TENSOR;
-  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_result(im, name + (int64_t)i * (PLIM_PRINTABLE_NAME_MAX + 1)));
-  PLIM_CHECK(add_call(im, op, time_ns, NULL, 0));
+  for (int32_t i = 0; i < n; i++) PLIM_TRY_OR_DONE(read_result(im, name + (int64_t)i * (PLIM_PRINTABLE_NAME_MAX + 1)));
+  PLIM_TRY_OR_DONE(add_call(im, op, time_ns, NULL, 0));
 done:
   plim_release(im->ctx, name, bytes, 1);
   return status;
@@ -235,11 +235,12 @@ plim_status plim_dtr_read_mutate(plim_dtr_import *im) {
   im->results.count = 0;
   for (int32_t i = 0; i < n; i++) {
     int64_t index = plim_json_int_item(&which, i, 0, n_args - 1);
-    PLIM_CHECK(im->lines.doc.status);
-    PLIM_CHECK(mutate(im, index, plim_json_text_item(&args, (int32_t)index), &mutated));
+    PLIM_TRY_OR_DONE(im->lines.doc.status);
+    PLIM_TRY_OR_DONE(mutate(im, index, plim_json_text_item(&args, (int32_t)index), &mutated));
   }
-  PLIM_CHECK(add_call(im, op, time_ns, mutated.id, n));
-  for (int64_t i = 0; i < mutated.count; i++) PLIM_CHECK(plim_dtr_add_event(im, PLIM_EVENT_RELEASE, mutated.id[i]));
+  PLIM_TRY_OR_DONE(add_call(im, op, time_ns, mutated.id, n));
+  for (int64_t i = 0; i < mutated.count; i++)
+    PLIM_TRY_OR_DONE(plim_dtr_add_event(im, PLIM_EVENT_RELEASE, mutated.id[i]));
 done:
   plim_release(im->ctx, mutated.id, mutated.capacity, sizeof *mutated.id);
   return status;

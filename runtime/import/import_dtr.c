@@ -169,12 +169,12 @@ plim_status plim_import_dtr(plim_context *ctx, const char *file, const char *tex
   plim_handles *handles = NULL;
   plim_status status;
   plim_dtr_lines_begin(ctx, file, text, bytes, &im.lines);
-  PLIM_CHECK(read_log(&im));
-  PLIM_CHECK(plim_handles_build(&im.program, &handles));
+  PLIM_TRY_OR_DONE(read_log(&im));
+  PLIM_TRY_OR_DONE(plim_handles_build(&im.program, &handles));
   plim_graph_set_handles(im.graph, handles);
-  plim_graph_builder *b = im.graph;
+  plim_graph_builder *builder = im.graph;
   im.graph = NULL;
-  PLIM_CHECK(plim_graph_end(b, out));
+  PLIM_TRY_OR_DONE(plim_graph_end(builder, out));
 done:
   release(&im);
   return status;

@@ -41,54 +41,54 @@ static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, p
 
 /* ---- what it costs ---- */
 
-typedef struct tree {
+typedef struct cause_tree {
   const plim_inspect *in;
   int32_t gone, root;
   unsigned char *depth; /* [n_commands] 0: not in the tree; 255: 255 or more */
-} tree;
+} cause_tree;
 
 /* Are all commands that read the outputs of command j, until their lifetimes end, in the tree? */
-static int serves_the_tree(const tree *t, int32_t j) {
-  const plim_inspect *in = t->in;
+static int serves_the_tree(const cause_tree *tree, int32_t j) {
+  const plim_inspect *in = tree->in;
   const plim_op *op = plim_inspect_op(in, j);
   for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i], buffer = plim_inspect_buffer_at(in, s, j);
     int32_t end = buffer < 0 ? j : in->plan->buffer[buffer].end;
     for (int32_t u = plim_inspect_next_use(in, s, j + 1); u >= 0 && u <= end; u = plim_inspect_next_use(in, s, u + 1)) {
-      if (!t->depth[u]) return 0;
+      if (!tree->depth[u]) return 0;
     }
   }
   return 1;
 }
 
 /* The greatest depth of a run of the tree that reads an output of command j; 0: none does. */
-static int reader_depth(const tree *t, int32_t j) {
-  const plim_inspect *in = t->in;
+static int reader_depth(const cause_tree *tree, int32_t j) {
+  const plim_inspect *in = tree->in;
   const plim_op *op = plim_inspect_op(in, j);
   int deepest = 0;
   for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i];
-    for (int32_t u = plim_inspect_next_use(in, s, j + 1); u >= 0 && u <= t->root;
+    for (int32_t u = plim_inspect_next_use(in, s, j + 1); u >= 0 && u <= tree->root;
          u = plim_inspect_next_use(in, s, u + 1)) {
-      if (t->depth[u] > deepest) deepest = t->depth[u];
+      if (tree->depth[u] > deepest) deepest = tree->depth[u];
     }
   }
   return deepest;
 }
 
 /* Add up the cost of the tree, from the last run to the first, so that all readers of a command are known before it. */
-static void add_cost(tree *t, plim_absence *absence) {
-  const plim_inspect *in = t->in;
-  t->depth[t->root] = 1;
-  for (int32_t j = t->root; j >= t->gone; j--) {
-    if (j < t->root) {
-      int depth = in->repeat[j] ? reader_depth(t, j) : 0;
-      if (depth == 0 || !serves_the_tree(t, j)) continue;
-      t->depth[j] = (unsigned char)(depth < 255 ? depth + 1 : 255);
+static void add_cost(cause_tree *tree, plim_absence *absence) {
+  const plim_inspect *in = tree->in;
+  tree->depth[tree->root] = 1;
+  for (int32_t j = tree->root; j >= tree->gone; j--) {
+    if (j < tree->root) {
+      int depth = in->repeat[j] ? reader_depth(tree, j) : 0;
+      if (depth == 0 || !serves_the_tree(tree, j)) continue;
+      tree->depth[j] = (unsigned char)(depth < 255 ? depth + 1 : 255);
     }
     absence->again_ns += plim_inspect_time(in, j);
     absence->again_runs++;
-    if (t->depth[j] > absence->again_depth) absence->again_depth = t->depth[j];
+    if (tree->depth[j] > absence->again_depth) absence->again_depth = tree->depth[j];
   }
 }
 
@@ -175,13 +175,13 @@ plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_
   }
   find_gap(in, storage, command, &absence);
   if (absence.kind == PLIM_ABSENT_DROPPED) {
-    tree t = {.in = in, .gone = absence.gone, .root = absence.back};
-    PLIM_TRY(plim_allocate(in->ctx, in->plan->n_commands, 1, &t.depth));
+    cause_tree tree = {.in = in, .gone = absence.gone, .root = absence.back};
+    PLIM_TRY(plim_allocate(in->ctx, in->plan->n_commands, 1, &tree.depth));
     plim_inspect_room(in, storage, &absence);
     find_instead(in, storage, &absence);
-    add_cost(&t, &absence);
+    add_cost(&tree, &absence);
     absence.sibling = sibling_of(in, storage, absence.back);
-    plim_release(in->ctx, t.depth, in->plan->n_commands, 1);
+    plim_release(in->ctx, tree.depth, in->plan->n_commands, 1);
   }
   *out = absence;
   return PLIM_OK;

@@ -33,8 +33,8 @@ static plim_status draw_failure(plim_decision_log *decisions, const plim_residen
   plim_plan_buffer *buffer = NULL;
   plim_status status = PLIM_OK;
   if (op < 0) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(decisions->ctx, n_commands, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(decisions->ctx, res->plan.n_buffers, sizeof *buffer, &buffer));
+  PLIM_TRY_OR_DONE(plim_allocate(decisions->ctx, n_commands, sizeof *command, &command));
+  PLIM_TRY_OR_DONE(plim_allocate(decisions->ctx, res->plan.n_buffers, sizeof *buffer, &buffer));
   if (res->plan.n_commands > 0) memcpy(command, res->plan.command, (size_t)res->plan.n_commands * sizeof *command);
   if (res->plan.n_buffers > 0) memcpy(buffer, res->plan.buffer, (size_t)res->plan.n_buffers * sizeof *buffer);
   command[res->plan.n_commands] =

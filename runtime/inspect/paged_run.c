@@ -140,9 +140,9 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   plim_status status;
   memcpy(draft.fingerprint, graph->fingerprint, sizeof draft.fingerprint);
   memcpy(draft.planner, plan->planner, sizeof draft.planner);
-  PLIM_CHECK(plim_allocate(plan->ctx, commands, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(plan->ctx, 2 * commands, sizeof *begin_ns, &begin_ns));
-  PLIM_CHECK(plim_allocate(plan->ctx, plan->n_buffers, sizeof *buffer, &buffer));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, commands, sizeof *command, &command));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, 2 * commands, sizeof *begin_ns, &begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, plan->n_buffers, sizeof *buffer, &buffer));
   plim_plan_simulate(plan, begin_ns, begin_ns + commands, &draft.makespan_ns);
   set_spaces(plan, space);
   draft.n_queues = close_ranks(queue, set_queues(plan, device_of, queue), queue_of);
@@ -151,7 +151,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   set_buffers(plan, buffer);
   draft.n_buffers = plan->n_buffers;
   draft.buffer = buffer;
-  PLIM_CHECK(plim_space_plan_from_parts(plan->ctx, &draft, out));
+  PLIM_TRY_OR_DONE(plim_space_plan_from_parts(plan->ctx, &draft, out));
 done:
   plim_release(plan->ctx, command, commands, sizeof *command);
   plim_release(plan->ctx, begin_ns, 2 * commands, sizeof *begin_ns);
@@ -177,8 +177,8 @@ static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan
   int64_t *planned_ns = NULL, makespan_ns, commands = plan->n_commands;
   int32_t *of = NULL, n = 0;
   plim_status status;
-  PLIM_CHECK(plim_allocate(plan->ctx, 2 * commands, sizeof *planned_ns, &planned_ns));
-  PLIM_CHECK(plim_allocate(plan->ctx, commands, sizeof *of, &of));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, 2 * commands, sizeof *planned_ns, &planned_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(plan->ctx, commands, sizeof *of, &of));
   plim_plan_simulate(plan, planned_ns, planned_ns + commands, &makespan_ns);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];

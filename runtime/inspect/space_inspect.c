@@ -28,17 +28,17 @@ plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph, 
   plim_space_figures f = {.makespan_ns = 0};
   int32_t *last = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *in.begin_ns, &in.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *in.end_ns, &in.end_ns));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_spaces, sizeof *in.peak_bytes, &in.peak_bytes));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *in.before, &in.before));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_spaces * plan->n_commands, sizeof *in.live, &in.live));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *in.run_of, &in.run_of));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_queues, sizeof *last, &last));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *in.begin_ns, &in.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *in.end_ns, &in.end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_spaces, sizeof *in.peak_bytes, &in.peak_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *in.before, &in.before));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)plan->n_spaces * plan->n_commands, sizeof *in.live, &in.live));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_ops, sizeof *in.run_of, &in.run_of));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_queues, sizeof *last, &last));
   f.begin_ns = in.begin_ns;
   f.end_ns = in.end_ns;
   f.peak_bytes = in.peak_bytes;
-  PLIM_CHECK(plim_space_plan_simulate(plan, &f));
+  PLIM_TRY_OR_DONE(plim_space_plan_simulate(plan, &f));
   for (int32_t o = 0; o < graph->n_ops; o++) in.run_of[o] = PLIM_NONE;
   set_live(&in);
   for (int32_t c = 0; c < plan->n_commands; c++) {
@@ -140,8 +140,8 @@ plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap
   plim_status status;
   *out = NULL;
   *n_out = 0;
-  PLIM_CHECK(plim_allocate(in->ctx, cells, sizeof *latest, &latest));
-  PLIM_CHECK(plim_allocate(in->ctx, p->n_buffers, sizeof *before, &before));
+  PLIM_TRY_OR_DONE(plim_allocate(in->ctx, cells, sizeof *latest, &latest));
+  PLIM_TRY_OR_DONE(plim_allocate(in->ctx, p->n_buffers, sizeof *before, &before));
   for (int32_t i = 0; i < p->n_buffers; i++) {
     before[i] = PLIM_NONE;
     if (p->buffer[i].storage < 0) continue;
@@ -150,7 +150,7 @@ plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap
     *at = i + 1;
     n += before[i] >= 0;
   }
-  PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *gap, &gap));
+  PLIM_TRY_OR_DONE(plim_allocate(in->ctx, n, sizeof *gap, &gap));
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_space_buffer *b = &p->buffer[i];
     if (before[i] < 0) continue;
@@ -267,9 +267,9 @@ plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_spac
   int32_t *stack = NULL, n = in->graph->n_ops;
   uint8_t *seen = NULL, *copied = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *stack, &stack));
-  PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *seen, &seen));
-  PLIM_CHECK(plim_allocate(in->ctx, in->graph->n_storages, sizeof *copied, &copied));
+  PLIM_TRY_OR_DONE(plim_allocate(in->ctx, n, sizeof *stack, &stack));
+  PLIM_TRY_OR_DONE(plim_allocate(in->ctx, n, sizeof *seen, &seen));
+  PLIM_TRY_OR_DONE(plim_allocate(in->ctx, in->graph->n_storages, sizeof *copied, &copied));
   weigh_gap(in, gap, &w);
   weigh_recompute(in, gap, stack, seen, copied, &w);
   *out = w;

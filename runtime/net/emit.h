@@ -94,30 +94,30 @@ plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x);
 
 /* The weights "<layer><suffix>" in the type of the activations: the parameter itself, or a cast of it. The cast may be
  * recomputed, as every op that reads the parameter may. */
-plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref weight,
+plim_net_ref plim_net_emit_factor(plim_net_emit *emit, const char *layer, const char *suffix, plim_net_ref weight,
                                   const plim_shape *shape);
 
 /* Emit the update of a parameter; with clipped gradients, only note it for plim_net_emit_updates. decay 1: a matrix or
  * table, which decays with Adam. The strings must stay valid until plim_net_emit_updates. */
-void plim_net_emit_update(plim_net_emit *e, const char *layer, const char *suffix, const plim_net_param *param,
+void plim_net_emit_update(plim_net_emit *emit, const char *layer, const char *suffix, const plim_net_param *param,
                           plim_net_ref gradient, int32_t decay);
 /* Emit the updates that wait for the norm of all gradients. */
-void plim_net_emit_updates(plim_net_emit *e);
+void plim_net_emit_updates(plim_net_emit *emit);
 
 /* Add a storage, and the value "<layer><suffix>" over all of it. */
-plim_net_ref plim_net_emit_value(plim_net_emit *e, const char *layer, const char *suffix, plim_role role,
+plim_net_ref plim_net_emit_value(plim_net_emit *emit, const char *layer, const char *suffix, plim_role role,
                                  const plim_shape *shape);
 
 /* Add a value over a part of the storage of `of`, from byte `offset` on. */
-plim_net_ref plim_net_emit_part(plim_net_emit *e, const char *name, plim_net_ref of, int64_t offset,
+plim_net_ref plim_net_emit_part(plim_net_emit *emit, const char *name, plim_net_ref of, int64_t offset,
                                 const plim_shape *shape);
 
 /* Add a second value over the storage of `of`, of equal bytes. */
-plim_net_ref plim_net_emit_view(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref of,
+plim_net_ref plim_net_emit_view(plim_net_emit *emit, const char *layer, const char *suffix, plim_net_ref of,
                                 const plim_shape *shape);
 
 /* Add the op "<layer><suffix>". `spec` has everything but the name and the time. */
-void plim_net_emit_op(plim_net_emit *e, const char *layer, const char *suffix, const plim_op_spec *spec);
+void plim_net_emit_op(plim_net_emit *emit, const char *layer, const char *suffix, const plim_op_spec *spec);
 
 plim_shape plim_net_emit_vector(plim_dtype dtype, int64_t n);              /* [n] */
 plim_shape plim_net_emit_statistics(const plim_net_layer *layer);          /* [2][C] of a batch norm */
@@ -126,7 +126,7 @@ plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype); /* wi
 
 /* Emit parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs.
  */
-void plim_net_emit_persistent(plim_net_emit *e);
+void plim_net_emit_persistent(plim_net_emit *emit);
 
 /* The shape of `batch` images, or sequences of tokens; and of their labels. */
 plim_shape plim_net_emit_inputs(const plim_net_options *o, int32_t batch);
@@ -134,33 +134,33 @@ plim_shape plim_net_emit_labels(const plim_net_options *o, int32_t batch);
 
 /* Begin a micro-batch: emit its parts of the inputs, and set `at` to a copy of `before`.
  *   before  [n_layers]  in  the layers as they were after plim_net_emit_persistent */
-void plim_net_emit_micro_batch(plim_net_emit *e, const plim_net_emitted *before, int32_t micro);
+void plim_net_emit_micro_batch(plim_net_emit *emit, const plim_net_emitted *before, int32_t micro);
 
 /* Add the gradient of a parameter to those of the previous micro-batches. Returns 1 when *gradient has become the mean
  * of all. Each micro-batch must call this for the same parameters in the same order. */
-int plim_net_emit_mean(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape,
+int plim_net_emit_mean(plim_net_emit *emit, const char *layer, const char *suffix, const plim_shape *shape,
                        plim_net_ref *gradient);
 
 /* Add the values of the loss and the hits, of the micro-batch or of all. After a micro-batch's forward ops, the second
  * function emits its share of the mean loss and of the sum of hits. */
-void plim_net_emit_loss(plim_net_emit *e, plim_net_sum *out);
-void plim_net_emit_mean_loss(plim_net_emit *e);
+void plim_net_emit_loss(plim_net_emit *emit, plim_net_sum *out);
+void plim_net_emit_mean_loss(plim_net_emit *emit);
 
 /* Emit the forward ops of all layers; the backward ops and updates. */
-void plim_net_emit_forward(plim_net_emit *e);
-void plim_net_emit_backward(plim_net_emit *e);
+void plim_net_emit_forward(plim_net_emit *emit);
+void plim_net_emit_backward(plim_net_emit *emit);
 
 /* Emit the parameters, the forward op, and the backward ops with updates of one layer of kind PLIM_NET_OP. */
-void plim_net_emit_op_persistent(plim_net_emit *e, int32_t i);
-void plim_net_emit_op_forward(plim_net_emit *e, int32_t i);
-void plim_net_emit_op_backward(plim_net_emit *e, int32_t i);
+void plim_net_emit_op_persistent(plim_net_emit *emit, int32_t i);
+void plim_net_emit_op_forward(plim_net_emit *emit, int32_t i);
+void plim_net_emit_op_backward(plim_net_emit *emit, int32_t i);
 
 /* Add the parameter "<layer><suffix>" and the states of its update. */
-plim_net_param plim_net_emit_param(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape);
+plim_net_param plim_net_emit_param(plim_net_emit *emit, const char *layer, const char *suffix, const plim_shape *shape);
 
 /* Give the layer that makes a tensor a gradient of it, which one of the tensor's readers has emitted. */
-void plim_net_hand_back(plim_net_emit *e, int32_t tensor, plim_net_ref gradient);
+void plim_net_hand_back(plim_net_emit *emit, int32_t tensor, plim_net_ref gradient);
 /* The gradient of a layer's tensor as one value, summed where readers gave several. */
-plim_net_ref plim_net_gradient_of(plim_net_emit *e, int32_t i);
+plim_net_ref plim_net_gradient_of(plim_net_emit *emit, int32_t i);
 
 #endif

@@ -171,9 +171,9 @@ static void build_densenet(plim_net *net, const model_row *row) {
 static void build_mobilenet(plim_net *net, const model_row *row) {
   enum { STEM = 32, SMALL = 64 };
   char name[MODEL_NAME_BYTES];
-  const int step = net->options.height > SMALL ? 2 : 1;
+  const int stem_stride = net->options.height > SMALL ? 2 : 1;
   plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), STEM,
-                                  (plim_net_window){.kernel = 3, .stride = step, .pad = 1}, 0);
+                                  (plim_net_window){.kernel = 3, .stride = stem_stride, .pad = 1}, 0);
   x = plim_net_batch_norm_relu(net, "stem.bn", x);
   for (int stage = 1; stage <= row->stages; stage++) {
     for (int block = 0; block < row->blocks[stage - 1]; block++) {

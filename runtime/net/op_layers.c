@@ -102,54 +102,54 @@ static void suffix_of(char suffix[PLIM_NET_SUFFIX_BYTES], const char *before, co
   (void)snprintf(suffix, PLIM_NET_SUFFIX_BYTES, "%s%.20s%s", before, operand, after);
 }
 
-void plim_net_emit_op_persistent(plim_net_emit *e, int32_t i) {
-  const plim_net_layer *layer = &e->net->layer[i];
+void plim_net_emit_op_persistent(plim_net_emit *emit, int32_t i) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
   for (int32_t k = 0; k < layer->n_params; k++) {
-    char *suffix = e->at[i].suffix[k];
+    char *suffix = emit->at[i].suffix[k];
     suffix_of(suffix, ".", plim_op_operand_at(row->in, layer->n_in + k)->name, "");
-    e->at[i].param[k] = plim_net_emit_param(e, layer->name, suffix, &layer->param[k]);
-    e->at[i].trains = 1;
+    emit->at[i].param[k] = plim_net_emit_param(emit, layer->name, suffix, &layer->param[k]);
+    emit->at[i].trains = 1;
   }
 }
 
 /* A parameter as the op reads it: itself, or its cast. */
-static plim_net_ref factor_of(plim_net_emit *e, int32_t i, int32_t k) {
-  const plim_net_layer *layer = &e->net->layer[i];
+static plim_net_ref factor_of(plim_net_emit *emit, int32_t i, int32_t k) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const plim_op_operand *operand = plim_op_operand_at(plim_op_kind_row(layer->op)->in, layer->n_in + k);
-  const plim_net_ref param = e->at[i].param[k].value;
+  const plim_net_ref param = emit->at[i].param[k].value;
   if (operand->type != 't') return param;
-  return plim_net_emit_factor(e, layer->name, e->at[i].suffix[k], param, &layer->param[k]);
+  return plim_net_emit_factor(emit, layer->name, emit->at[i].suffix[k], param, &layer->param[k]);
 }
 
 /* An op without backward ops omits the outputs that only those read. */
-void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
-  const plim_net_layer *layer = &e->net->layer[i];
+void plim_net_emit_op_forward(plim_net_emit *emit, int32_t i) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
-  plim_net_emitted *at = &e->at[i];
+  plim_net_emitted *at = &emit->at[i];
   char suffix[PLIM_NET_SUFFIX_BYTES];
   plim_op_spec spec = {.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
   int32_t *in = spec.in;
-  if (spec.n_in > PLIM_OP_MAX_IN) spec.many_in = in = e->list;
+  if (spec.n_in > PLIM_OP_MAX_IN) spec.many_in = in = emit->list;
   for (int32_t k = 0; k < spec.n_in; k++) {
-    in[k] = (k < layer->n_in ? e->at[plim_net_inputs(layer)[k]].y : factor_of(e, i, k - layer->n_in)).value;
+    in[k] = (k < layer->n_in ? emit->at[plim_net_inputs(layer)[k]].y : factor_of(emit, i, k - layer->n_in)).value;
   }
-  spec.n_out = e->training && at->trains ? layer->n_out : plim_op_operands_least(row->out);
+  spec.n_out = emit->training && at->trains ? layer->n_out : plim_op_operands_least(row->out);
   for (int32_t k = 0; k < spec.n_out; k++) {
     suffix_of(suffix, k ? "." : "", k ? row->out[k].name : "", "");
     const plim_net_ref result =
-        plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_ACTIVATION, k ? &layer->more[k - 1] : &layer->out);
+        plim_net_emit_value(emit, layer->name, suffix, PLIM_ROLE_ACTIVATION, k ? &layer->more[k - 1] : &layer->out);
     spec.out[k] = result.value;
     if (k == 0) at->y = result;
   }
-  plim_net_emit_layer_op(e, i, &spec);
+  plim_net_emit_layer_op(emit, i, &spec);
 }
 
 /* ---- backward ---- */
 
-static int is_wanted(const plim_net_emit *e, int32_t i, int32_t k) {
-  const plim_net_layer *layer = &e->net->layer[i];
-  return k >= layer->n_in || e->at[plim_net_inputs(layer)[k]].trains;
+static int is_wanted(const plim_net_emit *emit, int32_t i, int32_t k) {
+  const plim_net_layer *layer = &emit->net->layer[i];
+  return k >= layer->n_in || emit->at[plim_net_inputs(layer)[k]].trains;
 }
 
 static const char *operand_name(const plim_net_layer *layer, int32_t k) {
@@ -157,56 +157,57 @@ static const char *operand_name(const plim_net_layer *layer, int32_t k) {
 }
 
 /* Whether the gradient is that of an operand whose gradient is needed. */
-static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
-  const plim_net_layer *layer = &e->net->layer[i];
+static int any_wanted(const plim_net_emit *emit, int32_t i, const plim_op_gradient *g) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const char *of = g->of;
   int any = 0;
   for (plim_word w; plim_word_read(&of, &w);) {
     for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
-      any |= plim_word_is(&w, operand_name(layer, k)) && is_wanted(e, i, k);
+      any |= plim_word_is(&w, operand_name(layer, k)) && is_wanted(emit, i, k);
     }
   }
   return any;
 }
 
-static plim_net_ref new_gradient(plim_net_emit *e, int32_t i, int32_t k) {
-  const plim_net_layer *layer = &e->net->layer[i];
+static plim_net_ref new_gradient(plim_net_emit *emit, int32_t i, int32_t k) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const char *name = operand_name(layer, k);
   char suffix[PLIM_NET_SUFFIX_BYTES], number[12] = "";
   const int is_param = k >= layer->n_in;
-  const plim_shape *shape = is_param ? &layer->param[k - layer->n_in] : &e->net->layer[plim_net_inputs(layer)[k]].out;
+  const plim_shape *shape =
+      is_param ? &layer->param[k - layer->n_in] : &emit->net->layer[plim_net_inputs(layer)[k]].out;
   int32_t first = k; /* of the operands of that name */
   while (first > 0 && strcmp(operand_name(layer, first - 1), name) == 0) first--;
   if (k > first) (void)snprintf(number, sizeof number, "%d", k - first + 1);
   suffix_of(suffix, is_param ? "." : ".d", name, is_param ? ".grad" : number);
-  e->at[i].operand[k].gradient = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
-  e->at[i].operand[k].has_gradient = 1;
-  return e->at[i].operand[k].gradient;
+  emit->at[i].operand[k].gradient = plim_net_emit_value(emit, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
+  emit->at[i].operand[k].has_gradient = 1;
+  return emit->at[i].operand[k].gradient;
 }
 
-static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
-  const plim_net_layer *layer = &e->net->layer[i];
+static void emit_gradient(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   plim_op_spec spec;
   const char *of = g->of;
   char suffix[PLIM_NET_SUFFIX_BYTES];
   const plim_word first = {g->of, (int)strcspn(g->of, " ")};
-  plim_net_gradient_begin(e, i, g, dy, &spec);
-  for (plim_word w; plim_word_read(&of, &w) && e->status == PLIM_OK;) {
+  plim_net_gradient_begin(emit, i, g, dy, &spec);
+  for (plim_word w; plim_word_read(&of, &w) && emit->status == PLIM_OK;) {
     for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
-      if (plim_word_is(&w, operand_name(layer, k))) e->list[spec.n_out++] = new_gradient(e, i, k).value;
+      if (plim_word_is(&w, operand_name(layer, k))) emit->list[spec.n_out++] = new_gradient(emit, i, k).value;
     }
   }
-  spec.many_out = e->list;
+  spec.many_out = emit->list;
   (void)snprintf(suffix, sizeof suffix, ".bwd_%.*s", first.length > 20 ? 20 : first.length, first.text);
-  plim_net_emit_op(e, layer->name, suffix, &spec);
+  plim_net_emit_op(emit, layer->name, suffix, &spec);
 }
 
 /* Whether a gradient after the one at `from` reads the parameter. */
-static int is_read_later(const plim_net_emit *e, int32_t i, int from, const char *name) {
-  const plim_op_row *row = plim_op_kind_row(e->net->layer[i].op);
+static int is_read_later(const plim_net_emit *emit, int32_t i, int from, const char *name) {
+  const plim_op_row *row = plim_op_kind_row(emit->net->layer[i].op);
   for (int g = from + 1; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
     const char *reads = row->gradient[g].from;
-    if (!any_wanted(e, i, &row->gradient[g])) continue;
+    if (!any_wanted(emit, i, &row->gradient[g])) continue;
     for (plim_word w; plim_word_read(&reads, &w);) {
       if (plim_word_is(&w, name)) return 1;
     }
@@ -215,20 +216,20 @@ static int is_read_later(const plim_net_emit *e, int32_t i, int from, const char
 }
 
 /* Give the gradients of tensors to their layers, and update the parameters whose last reader has been emitted. */
-static void use_gradients(plim_net_emit *e, int32_t i, int g) {
-  const plim_net_layer *layer = &e->net->layer[i];
+static void use_gradients(plim_net_emit *emit, int32_t i, int g) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
-  plim_net_emitted *at = &e->at[i];
+  plim_net_emitted *at = &emit->at[i];
   for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
     const char *name = plim_op_operand_at(row->in, k)->name;
     if (!at->operand[k].has_gradient || at->operand[k].is_used) continue;
     if (k < layer->n_in) {
-      plim_net_hand_back(e, plim_net_inputs(layer)[k], at->operand[k].gradient);
-    } else if (is_read_later(e, i, g, name)) {
+      plim_net_hand_back(emit, plim_net_inputs(layer)[k], at->operand[k].gradient);
+    } else if (is_read_later(emit, i, g, name)) {
       continue;
     } else {
       const int32_t p = k - layer->n_in;
-      plim_net_emit_update(e, layer->name, at->suffix[p], &at->param[p], at->operand[k].gradient,
+      plim_net_emit_update(emit, layer->name, at->suffix[p], &at->param[p], at->operand[k].gradient,
                            layer->param[p].rank > 1);
     }
     at->operand[k].is_used = 1;
@@ -236,35 +237,35 @@ static void use_gradients(plim_net_emit *e, int32_t i, int g) {
 }
 
 /* Give an input's layer its gradient when that is a value that exists already. */
-static void hand_on(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
-  const plim_net_layer *layer = &e->net->layer[i];
+static void hand_on(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const plim_word of = {g->of, (int)strlen(g->of)}, from = {g->from, (int)strlen(g->from)};
   for (int32_t k = 0; k < layer->n_in; k++) {
     if (!plim_word_is(&of, operand_name(layer, k))) continue;
-    plim_net_hand_back(e, plim_net_inputs(layer)[k], plim_net_gradient_read(e, i, from, dy));
+    plim_net_hand_back(emit, plim_net_inputs(layer)[k], plim_net_gradient_read(emit, i, from, dy));
     return;
   }
 }
 
-void plim_net_emit_op_backward(plim_net_emit *e, int32_t i) {
-  const plim_net_layer *layer = &e->net->layer[i];
+void plim_net_emit_op_backward(plim_net_emit *emit, int32_t i) {
+  const plim_net_layer *layer = &emit->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
-  const plim_net_ref dy = plim_net_gradient_of(e, i);
+  const plim_net_ref dy = plim_net_gradient_of(emit, i);
   for (int g = 0; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
     const plim_op_gradient *gradient = &row->gradient[g];
-    if (!any_wanted(e, i, gradient)) continue;
+    if (!any_wanted(emit, i, gradient)) continue;
     if (gradient->kind == PLIM_OP_CUSTOM) {
-      hand_on(e, i, gradient, dy);
+      hand_on(emit, i, gradient, dy);
     } else {
-      emit_gradient(e, i, gradient, dy);
+      emit_gradient(emit, i, gradient, dy);
     }
-    use_gradients(e, i, g);
+    use_gradients(emit, i, g);
   }
-  for (int32_t k = 0; k < layer->n_in + layer->n_params && e->status == PLIM_OK; k++) {
+  for (int32_t k = 0; k < layer->n_in + layer->n_params && emit->status == PLIM_OK; k++) {
     const char *name = plim_op_operand_at(row->in, k)->name;
-    if (!is_wanted(e, i, k) || plim_op_has_gradient(row, name)) continue;
-    e->status =
-        plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the row of %s has no gradient of '%s', which is trained",
+    if (!is_wanted(emit, i, k) || plim_op_has_gradient(row, name)) continue;
+    emit->status =
+        plim_fail(emit->net->ctx, PLIM_EUSAGE, "layer '%s': the row of %s has no gradient of '%s', which is trained",
                   layer->name, row->name, name);
   }
 }

@@ -16,15 +16,15 @@ int plim_word_is(const plim_word *word, const char *name) {
   return word->length - optional == (int)length && strncmp(word->text, name, length) == 0;
 }
 
-void plim_net_emit_layer_op(plim_net_emit *e, int32_t i, const plim_op_spec *spec) {
-  plim_net_emitted *at = &e->at[i];
+void plim_net_emit_layer_op(plim_net_emit *emit, int32_t i, const plim_op_spec *spec) {
+  plim_net_emitted *at = &emit->at[i];
   at->kind = spec->kind;
   at->n_operands = spec->n_in;
   at->n_results = spec->n_out;
   const int32_t *in = spec->many_in ? spec->many_in : spec->in;
   for (int32_t k = 0; k < spec->n_in; k++) at->operand[k] = (plim_net_operand){.value = {in[k], PLIM_NONE}};
   for (int32_t k = 0; k < spec->n_out; k++) at->result[k] = (plim_net_ref){spec->out[k], PLIM_NONE};
-  plim_net_emit_op(e, e->net->layer[i].name, "", spec);
+  plim_net_emit_op(emit, emit->net->layer[i].name, "", spec);
 }
 
 static int32_t find_operand(const plim_op_operand *list, int32_t n, const plim_word *word) {
@@ -34,8 +34,8 @@ static int32_t find_operand(const plim_op_operand *list, int32_t n, const plim_w
   return PLIM_NONE;
 }
 
-plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word, plim_net_ref dy) {
-  const plim_net_emitted *at = &e->at[i];
+plim_net_ref plim_net_gradient_read(plim_net_emit *emit, int32_t i, plim_word word, plim_net_ref dy) {
+  const plim_net_emitted *at = &emit->at[i];
   const plim_op_row *row = plim_op_kind_row(at->kind);
   const plim_word rest = {word.text + 1, word.length - 1};
   int32_t k = find_operand(row->in, at->n_operands, &word);
@@ -45,9 +45,10 @@ plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word,
   if (word.text[0] == 'd' && plim_word_is(&rest, row->out[0].name)) return dy;
   k = word.text[0] == 'd' ? find_operand(row->in, at->n_operands, &rest) : PLIM_NONE;
   if (k >= 0 && at->operand[k].has_gradient) return at->operand[k].gradient;
-  if (word.text[word.length - 1] != '?' && e->status == PLIM_OK) {
-    e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the gradients of %s read '%.*s', which is not there",
-                          e->net->layer[i].name, row->name, word.length, word.text);
+  if (word.text[word.length - 1] != '?' && emit->status == PLIM_OK) {
+    emit->status =
+        plim_fail(emit->net->ctx, PLIM_EUSAGE, "layer '%s': the gradients of %s read '%.*s', which is not there",
+                  emit->net->layer[i].name, row->name, word.length, word.text);
   }
   return (plim_net_ref){PLIM_NONE, PLIM_NONE};
 }
@@ -84,31 +85,31 @@ static plim_attrs shared_attrs(plim_op_kind from, const plim_attrs *given, plim_
   return attrs;
 }
 
-void plim_net_gradient_begin(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy,
+void plim_net_gradient_begin(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy,
                              plim_op_spec *spec) {
   const char *from = g->from;
   *spec = (plim_op_spec){.kind = g->kind,
                          .phase = PLIM_PHASE_BACKWARD,
-                         .attrs = shared_attrs(e->at[i].kind, &e->net->layer[i].attrs, g->kind)};
+                         .attrs = shared_attrs(emit->at[i].kind, &emit->net->layer[i].attrs, g->kind)};
   for (plim_word word; plim_word_read(&from, &word);) {
-    const plim_net_ref read = plim_net_gradient_read(e, i, word, dy);
+    const plim_net_ref read = plim_net_gradient_read(emit, i, word, dy);
     if (read.value >= 0 && spec->n_in < PLIM_OP_MAX_IN) spec->in[spec->n_in++] = read.value;
   }
 }
 
-void plim_net_gradient_of_operand(plim_net_emit *e, int32_t i, const char *operand, plim_net_ref dy,
+void plim_net_gradient_of_operand(plim_net_emit *emit, int32_t i, const char *operand, plim_net_ref dy,
                                   plim_op_spec *spec) {
-  const plim_op_row *row = plim_op_kind_row(e->at[i].kind);
+  const plim_op_row *row = plim_op_kind_row(emit->at[i].kind);
   for (int g = 0; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
     const char *of = row->gradient[g].of;
     for (plim_word word; plim_word_read(&of, &word);) {
       if (!plim_word_is(&word, operand)) continue;
-      plim_net_gradient_begin(e, i, &row->gradient[g], dy, spec);
+      plim_net_gradient_begin(emit, i, &row->gradient[g], dy, spec);
       return;
     }
   }
-  if (e->status == PLIM_OK) {
-    e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the row of %s has no gradient of '%s'",
-                          e->net->layer[i].name, row->name, operand);
+  if (emit->status == PLIM_OK) {
+    emit->status = plim_fail(emit->net->ctx, PLIM_EUSAGE, "layer '%s': the row of %s has no gradient of '%s'",
+                             emit->net->layer[i].name, row->name, operand);
   }
 }

@@ -17,21 +17,21 @@ int plim_word_read(const char **at, plim_word *word);
 int plim_word_is(const plim_word *word, const char *name);
 
 /* Emit the forward op of layer i, and note its operands and results for the gradients that name them. */
-void plim_net_emit_layer_op(plim_net_emit *e, int32_t i, const plim_op_spec *spec);
+void plim_net_emit_layer_op(plim_net_emit *emit, int32_t i, const plim_op_spec *spec);
 
 /* The value that a word of a gradient names. The word is one of:
  *   an operand or result of the layer's op
  *   "d" and the name of the op's first result, whose value is dy
  *   "d" and the name of an operand whose gradient was emitted before
  * {PLIM_NONE, PLIM_NONE}: the word is optional and its value is missing, or the emission has failed. */
-plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word, plim_net_ref dy);
+plim_net_ref plim_net_gradient_read(plim_net_emit *emit, int32_t i, plim_word word, plim_net_ref dy);
 
 /* Begin the op that computes the gradient `g` of the layer's row. Sets kind, phase, inputs, and the attributes that
  * both kinds have; the caller sets the outputs. */
-void plim_net_gradient_begin(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy,
+void plim_net_gradient_begin(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy,
                              plim_op_spec *spec);
 /* The same for the gradient of the operand with that name. */
-void plim_net_gradient_of_operand(plim_net_emit *e, int32_t i, const char *operand, plim_net_ref dy,
+void plim_net_gradient_of_operand(plim_net_emit *emit, int32_t i, const char *operand, plim_net_ref dy,
                                   plim_op_spec *spec);
 
 #endif

@@ -408,8 +408,8 @@ plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const
                     .result = &result};
   waiting_calls waiting = {NULL, NULL, 0, 0, 0, 0};
   plim_status status;
-  PLIM_CHECK(open_ideal(&sim));
-  PLIM_CHECK(simulate_events(&sim, &waiting));
+  PLIM_TRY_OR_DONE(open_ideal(&sim));
+  PLIM_TRY_OR_DONE(simulate_events(&sim, &waiting));
   *out = result;
 done:
   plim_release(ctx, waiting.call, waiting.call_capacity, sizeof *waiting.call);

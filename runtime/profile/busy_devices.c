@@ -16,7 +16,7 @@
 
 typedef struct busy_device {
   plim_busy_devices *busy;
-  plim_measurement memory;
+  plim_measurement measurement;
   void **kernel;            /* [busy->n_cases] NULL: not prepared yet */
   plim_profile_case member; /* the case that it runs, with its own kernel */
   pthread_t thread;
@@ -64,7 +64,7 @@ static void work(busy_device *own) {
   leave(busy, &busy->idle);
   do {
     int64_t time_ns;
-    status = plim_measure_run(&own->memory, busy->group, &own->member, &time_ns);
+    status = plim_measure_run(&own->measurement, busy->group, &own->member, &time_ns);
   } while (status == PLIM_OK && !atomic_load(&busy->stop));
   if (status != PLIM_OK) note_failure(own, status);
   leave(busy, &busy->working);
@@ -135,9 +135,9 @@ plim_status plim_busy_devices_run(plim_busy_devices *busy, plim_measurement *mea
   if (!busy) return plim_measure_run(measurement, group, profile_case, time_ns);
   PLIM_TRY(set_case(busy, group, profile_case));
   fork_devices(busy);
-  const plim_status own = plim_measure_run(measurement, group, profile_case, time_ns), beside = join_devices(busy);
-  if (own != PLIM_OK || beside == PLIM_OK) return own;
-  return plim_fail(busy->set->device->ctx, beside, "on a device that is busy beside: %s", busy->why);
+  const plim_status own = plim_measure_run(measurement, group, profile_case, time_ns), others = join_devices(busy);
+  if (own != PLIM_OK || others == PLIM_OK) return own;
+  return plim_fail(busy->set->device->ctx, others, "on a device that is busy beside: %s", busy->why);
 }
 
 /* ---- open and close ---- */
@@ -146,7 +146,7 @@ static plim_status start(busy_device *own, const plim_measure_needs *most, int64
   plim_busy_devices *busy = own->busy;
   plim_context *ctx = busy->set->device->ctx;
   PLIM_TRY(plim_allocate(ctx, busy->n_cases, sizeof *own->kernel, &own->kernel));
-  PLIM_TRY(plim_measure_begin(busy->set, most, limit, &own->memory));
+  PLIM_TRY(plim_measure_begin(busy->set, most, limit, &own->measurement));
   const int error = pthread_create(&own->thread, NULL, device_main, own);
   if (error != 0) {
     return plim_fail(ctx, PLIM_ENOMEM, "the thread of a busy device cannot be started: %s", strerror(error));
@@ -160,14 +160,14 @@ plim_status plim_busy_devices_open(plim_profile_set *set, const plim_measure_nee
   plim_context *ctx = set->device->ctx;
   plim_busy_devices *busy = NULL;
   *out = NULL;
-  if (set->beside == 0) return PLIM_OK;
+  if (set->busy_devices == 0) return PLIM_OK;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *busy, &busy));
   busy->set = set;
   busy->n_cases = set->n_cases;
   (void)pthread_mutex_init(&busy->mutex, NULL); /* neither can fail with default attributes here */
   (void)pthread_cond_init(&busy->changed, NULL);
-  plim_status status = plim_allocate(ctx, set->beside, sizeof *busy->device, &busy->device);
-  if (status == PLIM_OK) busy->n = set->beside;
+  plim_status status = plim_allocate(ctx, set->busy_devices, sizeof *busy->device, &busy->device);
+  if (status == PLIM_OK) busy->n = set->busy_devices;
   for (int32_t i = 0; i < busy->n && status == PLIM_OK; i++) {
     busy->device[i].busy = busy;
     status = start(&busy->device[i], most, limit);
@@ -186,7 +186,7 @@ static void free_device(const plim_busy_devices *busy, busy_device *own) {
     if (own->kernel[i]) device->api->kernels.unprepare(device, own->kernel[i]);
   }
   plim_release(device->ctx, own->kernel, busy->n_cases, sizeof *own->kernel);
-  plim_measure_end(&own->memory);
+  plim_measure_end(&own->measurement);
 }
 
 void plim_busy_devices_close(plim_busy_devices *busy) {

@@ -9,9 +9,9 @@ enum { PLIM_BUSY_DEVICES_MOST = 63 };
 
 typedef struct plim_busy_devices plim_busy_devices;
 
-/* Start set->beside devices, each with a thread, memory for the needs of `most` and kernels of its own.
+/* Start set->busy_devices devices, each with a thread, memory for the needs of `most` and kernels of its own.
  *   most, limit  in   as for plim_measure_begin; the limit is of each device
- *   out          out  NULL where set->beside is 0; close it with plim_busy_devices_close before the set is freed, and
+ *   out          out  NULL where there are none; close it with plim_busy_devices_close before the set is freed, and
  *                     before the set gets more cases
  * PLIM_ENOMEM, PLIM_ENOFIT; PLIM_ENOMEM also when a thread cannot be started. */
 PLIM_MUST_USE plim_status plim_busy_devices_open(plim_profile_set *set, const plim_measure_needs *most, int64_t limit,

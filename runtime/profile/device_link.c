@@ -52,10 +52,10 @@ plim_status plim_device_link_measure(plim_device *device, plim_page_link *out) {
   buffers memory = {.device = device};
   plim_page_link link = {.latency_ns = {0}};
   plim_status status;
-  PLIM_CHECK(device->api->memory.alloc(device, 2 * large_bytes, &memory.arena));
-  PLIM_CHECK(device->api->memory.alloc_pinned(device, large_bytes, &memory.host[0]));
-  PLIM_CHECK(device->api->memory.alloc_pinned(device, large_bytes, &memory.host[1]));
-  PLIM_CHECK(measure(&memory, &link));
+  PLIM_TRY_OR_DONE(device->api->memory.alloc(device, 2 * large_bytes, &memory.arena));
+  PLIM_TRY_OR_DONE(device->api->memory.alloc_pinned(device, large_bytes, &memory.host[0]));
+  PLIM_TRY_OR_DONE(device->api->memory.alloc_pinned(device, large_bytes, &memory.host[1]));
+  PLIM_TRY_OR_DONE(measure(&memory, &link));
   *out = link;
 done:
   for (int i = 0; i < 2; i++) device->api->memory.release_pinned(device, memory.host[i]);

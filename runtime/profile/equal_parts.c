@@ -68,13 +68,13 @@ static plim_status compare(plim_profile_set *set, const char *whole, const char 
   void *result = NULL;
   int64_t time_ns, bytes = plim_shape_bytes(&group->desc.out[0]);
   plim_status status;
-  PLIM_CHECK(prepare_case(set, group, whole, &set->cases[0], &most));
-  PLIM_CHECK(prepare_case(set, group, variant, &set->cases[1], &most));
-  PLIM_CHECK(plim_allocate(ctx, bytes, 1, &result));
-  PLIM_CHECK(plim_measure_begin(set, &most, most.bytes, &memory));
-  PLIM_CHECK(plim_measure_result(&memory, group, &set->cases[0], &time_ns, &out));
+  PLIM_TRY_OR_DONE(prepare_case(set, group, whole, &set->cases[0], &most));
+  PLIM_TRY_OR_DONE(prepare_case(set, group, variant, &set->cases[1], &most));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, bytes, 1, &result));
+  PLIM_TRY_OR_DONE(plim_measure_begin(set, &most, most.bytes, &memory));
+  PLIM_TRY_OR_DONE(plim_measure_result(&memory, group, &set->cases[0], &time_ns, &out));
   memcpy(result, out, (size_t)bytes);
-  PLIM_CHECK(plim_measure_result(&memory, group, &set->cases[1], &time_ns, &out));
+  PLIM_TRY_OR_DONE(plim_measure_result(&memory, group, &set->cases[1], &time_ns, &out));
   *equal = memcmp(result, out, (size_t)bytes) == 0;
 done:
   plim_measure_end(&memory);

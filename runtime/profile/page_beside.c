@@ -105,8 +105,8 @@ static int64_t copied_ns(const copier direction[DIRECTIONS]) {
 }
 
 /* Time the work beside the copies of case `number`: 0: out; 1: in; 2: both.
- *   alone_ns  in   time of the work alone
- *   delay_share    out  delay of the work over the time of the copies */
+ *   alone_ns     in   time of the work alone
+ *   delay_share  out  delay of the work over the time of the copies */
 static int work_beside(copier direction[DIRECTIONS], int number, const char *memory, int32_t threads, int64_t alone_ns,
                        double *delay_share) {
   const int64_t before_ns = copied_ns(direction);

@@ -20,7 +20,7 @@ static plim_status name_file(plim_profile_cache *cache, const char *folder) {
   plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
   char hash[PLIM_FINGERPRINT_BYTES], name[PLIM_FINGERPRINT_BYTES];
   plim_document_write_machine(&text, &cache->machine);
-  if (cache->beside > 0) plim_text_format(&text, ", \"beside\": %d", (int)cache->beside);
+  if (cache->busy_devices > 0) plim_text_format(&text, ", \"beside\": %d", (int)cache->busy_devices);
   plim_status status = text.status;
   if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
   plim_text_free(&text);
@@ -95,19 +95,20 @@ static void clear(plim_profile_cache *cache) {
 static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   plim_machine machine = {.threads = 0};
   int32_t n = 0;
-  int64_t beside = 0;
+  int64_t busy_devices = 0;
   plim_json_at root = plim_json_root(doc);
   plim_document_read_head(&root, kind);
   plim_json_at machine_at = plim_json_object(&root, "machine");
   plim_document_read_machine(&machine_at, &machine);
   plim_json_end(&machine_at);
-  if (plim_json_has(&root, "beside")) beside = plim_json_int(&root, "beside", 1, INT32_MAX);
+  if (plim_json_has(&root, "beside")) busy_devices = plim_json_int(&root, "beside", 1, INT32_MAX);
   plim_json_at list = plim_json_list(&root, "rows", &n);
   plim_json_end(&root);
   if (doc->status == PLIM_OK && plim_machine_differs(&machine, &cache->machine, PLIM_MACHINE_SAME, NULL)) {
     plim_json_fail(&machine_at, NULL, "is another machine");
   }
-  if (doc->status == PLIM_OK && beside != cache->beside) plim_json_fail(&root, "beside", "is another number");
+  if (doc->status == PLIM_OK && busy_devices != cache->busy_devices)
+    plim_json_fail(&root, "beside", "is another number");
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_profile_row read = {.time_ns = PLIM_UNKNOWN}, *row = NULL;
@@ -144,12 +145,12 @@ static plim_status load(plim_profile_cache *out) {
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 
-plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine, int32_t beside,
-                                    plim_profile_cache *out) {
+plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
+                                    int32_t busy_devices, plim_profile_cache *out) {
   memset(out, 0, sizeof *out);
   out->ctx = ctx;
   out->machine = *machine;
-  out->beside = beside;
+  out->busy_devices = busy_devices;
   PLIM_TRY(name_file(out, folder));
   return load(out);
 }
@@ -200,7 +201,7 @@ plim_status plim_profile_cache_apply(const plim_profile_cache *cache, int64_t li
   plim_status status = PLIM_OK;
   for (int32_t g = 0; cache->n > 0 && g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    PLIM_CHECK(write_text(&op, &group->desc));
+    PLIM_TRY_OR_DONE(write_text(&op, &group->desc));
     for (int32_t k = 0; k < group->n; k++) apply(cache, op.chars, 0, limit_ns, &set->cases[group->first + k]);
     for (int32_t k = 0; k < group->n_parts; k++) {
       apply(cache, op.chars, 1, limit_ns, &set->cases[group->first_part + k]);
@@ -217,7 +218,7 @@ static plim_status write_file(const plim_profile_cache *cache) {
   plim_text_add(&text, "  \"machine\": {");
   plim_document_write_machine(&text, &cache->machine);
   plim_text_add(&text, "},\n");
-  if (cache->beside > 0) plim_text_format(&text, "  \"beside\": %d,\n", (int)cache->beside);
+  if (cache->busy_devices > 0) plim_text_format(&text, "  \"beside\": %d,\n", (int)cache->busy_devices);
   plim_text_add(&text, "  \"rows\": [");
   for (int32_t i = 0; i < cache->n; i++) {
     const plim_profile_row *row = &cache->row[i];
@@ -246,7 +247,7 @@ plim_status plim_profile_cache_recall(plim_device *device, const plim_op_desc *d
   plim_status status = PLIM_OK;
   int n = 0;
   if (!cache || !device->api->kernels.recall) return PLIM_OK;
-  PLIM_CHECK(write_text(&op, desc));
+  PLIM_TRY_OR_DONE(write_text(&op, desc));
   for (int32_t i = find(cache, op.chars, ""); i < cache->n && strcmp(cache->row[i].op, op.chars) == 0; i++) {
     if (!cache->row[i].how[0] || n == PLIM_KERNEL_VARIANTS) continue;
     memset(&info[n], 0, sizeof info[n]);
@@ -280,12 +281,12 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   if (!cache->path[0]) return PLIM_OK;
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
-    PLIM_CHECK(write_text(&op, &group->desc));
+    PLIM_TRY_OR_DONE(write_text(&op, &group->desc));
     for (int32_t k = 0; k < group->n; k++) {
-      PLIM_CHECK(store_case(cache, op.chars, 0, &set->cases[group->first + k]));
+      PLIM_TRY_OR_DONE(store_case(cache, op.chars, 0, &set->cases[group->first + k]));
     }
     for (int32_t k = 0; k < group->n_parts; k++) {
-      PLIM_CHECK(store_case(cache, op.chars, 1, &set->cases[group->first_part + k]));
+      PLIM_TRY_OR_DONE(store_case(cache, op.chars, 1, &set->cases[group->first_part + k]));
     }
   }
   status = write_file(cache);
@@ -304,9 +305,9 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   const plim_profile_cache *known = plim_device_memo_of(device).variants;
   if (!known || !known->path[0]) return PLIM_OK;
   memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
-  PLIM_CHECK(write_text(&op, desc));
-  PLIM_CHECK(load(&cache));
-  PLIM_CHECK(reach(&cache, op.chars, variant, &row));
+  PLIM_TRY_OR_DONE(write_text(&op, desc));
+  PLIM_TRY_OR_DONE(load(&cache));
+  PLIM_TRY_OR_DONE(reach(&cache, op.chars, variant, &row));
   row->time_ns = PLIM_UNKNOWN;
   row->left_out_ns = PLIM_TIME_INFINITE;
   (void)snprintf(row->why, sizeof row->why, "%s", why);

@@ -22,19 +22,19 @@ typedef struct plim_profile_row {
 typedef struct plim_profile_cache {
   plim_context *ctx;
   plim_machine machine;
-  int32_t beside;                  /* other devices that were busy while times were measured */
+  int32_t busy_devices;            /* other devices that were busy while times were measured */
   char path[PLIM_FILE_PATH_BYTES]; /* "": no cache */
   int32_t n;
   int64_t capacity;
   plim_profile_row *row; /* [n] sorted by op, then variant, without repeats */
 } plim_profile_cache;
 
-/* Read the cache of the machine, of times measured with `beside` other devices busy.
+/* Read the cache of the machine, of times measured with so many other devices busy.
  *   folder  in   NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll; "": no cache
  *   out     out  close with plim_profile_cache_close
  * Returns only PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
-                                                  int32_t beside, plim_profile_cache *out);
+                                                  int32_t busy_devices, plim_profile_cache *out);
 void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
 
 /* Set the known times and numerics keys of the set's cases. Cases that were left out for lack of time are dropped,

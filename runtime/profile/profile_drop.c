@@ -83,12 +83,12 @@ plim_status plim_profile_drop_variant(const plim_graph *graph, plim_profile **pr
   plim_variant *row = NULL;
   plim_profile *made = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(graph->ctx, (int64_t)n_ops + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(graph->ctx, n, sizeof *row, &row));
-  PLIM_CHECK(copy_rows(graph, old, desc, name, first, row, &found));
+  PLIM_TRY_OR_DONE(plim_allocate(graph->ctx, (int64_t)n_ops + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(graph->ctx, n, sizeof *row, &row));
+  PLIM_TRY_OR_DONE(copy_rows(graph, old, desc, name, first, row, &found));
   if (found < 0) goto done;
-  PLIM_CHECK(plim_profile_make(graph, &old->machine, old->measured, first, row, &made));
-  PLIM_CHECK(copy_notes(old, found, name, why, &made));
+  PLIM_TRY_OR_DONE(plim_profile_make(graph, &old->machine, old->measured, first, row, &made));
+  PLIM_TRY_OR_DONE(copy_notes(old, found, name, why, &made));
   plim_profile_free(*profile);
   *profile = made;
   made = NULL;

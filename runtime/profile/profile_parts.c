@@ -20,6 +20,7 @@ static int saves(int64_t bytes, int64_t than_bytes) {
 
 /* ---- which ---- */
 
+/* Set the group's whole: its fastest case. */
 static void find_whole(const plim_profile_set *set, plim_profile_group *group) {
   plim_variant variant[PLIM_KERNEL_VARIANTS];
   int32_t at[PLIM_KERNEL_VARIANTS], n = 0;
@@ -31,6 +32,8 @@ static void find_whole(const plim_profile_set *set, plim_profile_group *group) {
   group->whole = at[plim_variants_fastest(variant, n, NULL)];
 }
 
+/* Add the parts of the group's whole as cases, each dropped until it is found equal. None where the workspace of the
+ * whole is small. */
 static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, int64_t least_bytes) {
   plim_kernel_info info[PLIM_KERNEL_VARIANTS], whole = {.name = ""};
   find_whole(set, group);
@@ -66,26 +69,28 @@ plim_status plim_profile_set_add_parts(plim_profile_set *set, int32_t *added) {
 /* ---- equal or not ---- */
 
 typedef struct comparison {
-  plim_measurement memory;
+  plim_measurement measurement;
   plim_busy_devices *busy;
   plim_profile_set *set;
   int32_t measured;
   int64_t result_bytes;
-  void *result; /* [result_bytes] of the whole on the operands of group `of` */
-  const plim_profile_group *of;
+  void *result;                        /* [result_bytes] of a whole on the random operands of its group */
+  const plim_profile_group *result_of; /* group whose whole `result` is; NULL: none yet */
 } comparison;
 
+/* Run the whole, unless the group's result is there, then the part. Equal bytes give the part the numerics key of the
+ * whole. */
 static plim_status compare(comparison *compared, const plim_profile_group *group, plim_profile_case *profile_case) {
   plim_profile_case *whole = &compared->set->cases[group->whole];
   const void *out;
   int64_t time_ns;
   PLIM_TRY(plim_measure_prepare(compared->set, group, profile_case));
-  if (compared->of != group) {
-    PLIM_TRY(plim_measure_result(&compared->memory, group, whole, &time_ns, &out));
+  if (compared->result_of != group) {
+    PLIM_TRY(plim_measure_result(&compared->measurement, group, whole, &time_ns, &out));
     memcpy(compared->result, out, (size_t)plim_shape_bytes(&group->desc.out[0]));
-    compared->of = group;
+    compared->result_of = group;
   }
-  PLIM_TRY(plim_measure_result(&compared->memory, group, profile_case, &time_ns, &out));
+  PLIM_TRY(plim_measure_result(&compared->measurement, group, profile_case, &time_ns, &out));
   if (memcmp(compared->result, out, (size_t)plim_shape_bytes(&group->desc.out[0])) == 0) {
     memcpy(profile_case->variant.numerics_key, whole->variant.numerics_key, sizeof profile_case->variant.numerics_key);
   } else {
@@ -100,7 +105,8 @@ static int is_equal(const plim_profile_set *set, const plim_profile_group *group
   return strcmp(profile_case->variant.numerics_key, set->cases[group->whole].variant.numerics_key) == 0;
 }
 
-/* The next part to compare from *at on; NULL after the last. last_bytes: workspace of the last equal part. */
+/* Find the next part to compare, from number *at on, which becomes its number. NULL after the last.
+ *   last_bytes  in  workspace of the last equal part */
 static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_group *group, int64_t last_bytes,
                                     int32_t *at) {
   for (; *at < group->n_parts; ++*at) {
@@ -110,8 +116,9 @@ static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_gr
   return NULL;
 }
 
-/* Visit the parts of a group, and keep those that give the bits of the whole. k NULL: nothing runs, and the visit ends
- * at the first part that was never compared; *unknown becomes 1 there. */
+/* Visit the parts of a group, and keep those that give the bits of the whole.
+ *   compared  in   NULL: nothing runs, and the visit ends at the first part that was never compared
+ *   unknown   out  becomes 1 when there is such a part; otherwise untouched */
 static plim_status visit(plim_profile_set *set, const plim_profile_group *group, comparison *compared, int *unknown) {
   int64_t last_bytes = set->cases[group->whole].variant.workspace_bytes;
   plim_context *ctx = set->device->ctx;
@@ -150,12 +157,12 @@ static plim_status time_parts(comparison *compared, const plim_profile_group *gr
   for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = PLIM_TIME_INFINITE;
   for (int32_t pass = 0; pass < passes; pass++) {
     PLIM_TRY(plim_measure_check_cancelled(compared->set));
-    PLIM_TRY(plim_busy_devices_run(compared->busy, &compared->memory, group, whole, &time_ns));
+    PLIM_TRY(plim_busy_devices_run(compared->busy, &compared->measurement, group, whole, &time_ns));
     whole_ns = plim_integers_smaller(whole_ns, time_ns);
     for (int32_t i = 0; i < group->n_parts; i++) {
       if (!wants_time(&part[i])) continue;
       PLIM_TRY(plim_measure_check_cancelled(compared->set));
-      PLIM_TRY(plim_busy_devices_run(compared->busy, &compared->memory, group, &part[i], &time_ns));
+      PLIM_TRY(plim_busy_devices_run(compared->busy, &compared->measurement, group, &part[i], &time_ns));
       part_ns[i] = plim_integers_smaller(part_ns[i], time_ns);
     }
   }
@@ -193,26 +200,27 @@ static plim_status prepare_wholes(comparison *compared, plim_measure_needs *most
 
 plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit, int32_t *measured) {
   comparison compared = {.set = set};
+  const int32_t part_passes = passes < PART_PASSES ? passes : PART_PASSES;
   int64_t result_bytes = 0;
   plim_measure_needs most;
   plim_status status;
-  PLIM_CHECK(prepare_wholes(&compared, &most));
+  PLIM_TRY_OR_DONE(prepare_wholes(&compared, &most));
   if (most.bytes > 0) {
-    PLIM_CHECK(plim_allocate(set->device->ctx, compared.result_bytes, 1, &compared.result));
+    PLIM_TRY_OR_DONE(plim_allocate(set->device->ctx, compared.result_bytes, 1, &compared.result));
     result_bytes = compared.result_bytes;
-    PLIM_CHECK(plim_measure_begin(set, &most, limit, &compared.memory));
-    PLIM_CHECK(plim_busy_devices_open(set, &most, limit, &compared.busy));
+    PLIM_TRY_OR_DONE(plim_measure_begin(set, &most, limit, &compared.measurement));
+    PLIM_TRY_OR_DONE(plim_busy_devices_open(set, &most, limit, &compared.busy));
     for (int32_t g = 0; g < set->n_groups; g++) {
       int unknown = 0;
-      PLIM_CHECK(visit(set, &set->group[g], NULL, &unknown));
-      if (unknown) PLIM_CHECK(measure_group(&compared, &set->group[g], passes < PART_PASSES ? passes : PART_PASSES));
+      PLIM_TRY_OR_DONE(visit(set, &set->group[g], NULL, &unknown));
+      if (unknown) PLIM_TRY_OR_DONE(measure_group(&compared, &set->group[g], part_passes));
     }
   }
   *measured |= compared.measured;
   status = PLIM_OK;
 done:
   plim_busy_devices_close(compared.busy);
-  plim_measure_end(&compared.memory);
+  plim_measure_end(&compared.measurement);
   plim_release(set->device->ctx, compared.result, result_bytes, 1);
   return status;
 }

@@ -116,11 +116,11 @@ plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, 
   plim_context *ctx = device->ctx;
   plim_status status;
   *out = (plim_profile_set){.device = device, .graph = graph};
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group_of, &out->group_of));
-  PLIM_CHECK(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
-  PLIM_CHECK(find_groups(out));
-  PLIM_CHECK(plim_profile_set_find_cache_states(out));
-  for (int32_t g = 0; g < out->n_groups; g++) PLIM_CHECK(add_cases(out, &out->group[g], arena_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_ops, sizeof *out->group_of, &out->group_of));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
+  PLIM_TRY_OR_DONE(find_groups(out));
+  PLIM_TRY_OR_DONE(plim_profile_set_find_cache_states(out));
+  for (int32_t g = 0; g < out->n_groups; g++) PLIM_TRY_OR_DONE(add_cases(out, &out->group[g], arena_bytes));
   plim_profile_set_rounds(out);
 done:
   if (status != PLIM_OK) plim_profile_set_free(out);
@@ -180,16 +180,16 @@ plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, p
   for (int32_t op = 0; op < graph->n_ops; op++) {
     rows += set->group[set->group_of[op]].n + set->group[set->group_of[op]].n_parts;
   }
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, rows, sizeof *variant, &variant));
   for (int32_t op = 0; op < graph->n_ops; op++) {
     const plim_profile_group *group = &set->group[set->group_of[op]];
     first[op + 1] = first[op];
     copy_rows(set, group->first, group->n, variant, &first[op + 1]);
     copy_rows(set, group->first_part, group->n_parts, variant, &first[op + 1]);
   }
-  PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, &made));
-  PLIM_CHECK(note_dropped(set, &made));
+  PLIM_TRY_OR_DONE(plim_profile_make(graph, &set->device->machine, measured, first, variant, &made));
+  PLIM_TRY_OR_DONE(note_dropped(set, &made));
   *out = made;
   made = NULL;
 done:

@@ -43,7 +43,7 @@ typedef struct plim_profile_group {
 typedef struct plim_profile_set {
   plim_device *device;
   const plim_graph *graph;
-  int32_t beside; /* other devices that are busy while a case is timed */
+  int32_t busy_devices; /* other devices that are busy while a case is timed */
   int32_t n_groups, n_cases;
   int64_t group_capacity;
   int32_t *group_of;         /* [n_ops] */

@@ -81,8 +81,8 @@ plim_status plim_profile_set_find_cache_states(plim_profile_set *set) {
   plim_context *ctx = set->device->ctx;
   warmth caches = {.set = set};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *caches.votes, &caches.votes));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *caches.touched, &caches.touched));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, set->n_groups, sizeof *caches.votes, &caches.votes));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *caches.touched, &caches.touched));
   for (int32_t s = 0; s < graph->n_storages; s++) caches.touched[s] = INT64_MIN / 2; /* cold */
   for (int32_t op = 0; op < graph->n_ops; op++) vote(&caches, op);
   for (int32_t g = 0; g < set->n_groups; g++) count_votes(&caches.votes[g], &set->group[g]);

@@ -40,7 +40,7 @@ typedef struct plim_profiler_options {
   /* Number of other devices like this one that are busy while a variant is timed: each runs the same variant, with
    * memory of its own, as many bytes as the profiler has for this device. For plans that place ops on several devices,
    * which share caches and memory bandwidth. Only for devices that have no queues. 0 to 63; 0: it is timed alone */
-  int32_t beside;
+  int32_t busy_devices;
   struct plim_profiler_report *report; /* the counts are added to its fields; NULL: not wanted */
 } plim_profiler_options;
 

@@ -23,10 +23,10 @@ static plim_status time_variant(plim_device *device, const plim_op_desc *op, con
   int64_t time_ns = 0;
   plim_status status;
   PLIM_TRY(device->api->kernels.prepare(device, op, info->name, &kernel));
-  if (info->workspace_bytes > 0) PLIM_CHECK(device->api->memory.alloc(device, info->workspace_bytes, &workspace));
+  if (info->workspace_bytes > 0) PLIM_TRY_OR_DONE(device->api->memory.alloc(device, info->workspace_bytes, &workspace));
   args.workspace = workspace;
   for (int i = 0; i < RUNS && time_ns / SLOW <= *best_ns; i++) {
-    PLIM_CHECK(plim_device_time(device, kernel, &args, &time_ns));
+    PLIM_TRY_OR_DONE(plim_device_time(device, kernel, &args, &time_ns));
     if (time_ns > 0 && time_ns < *best_ns) *best_ns = time_ns;
   }
   status = PLIM_OK;
@@ -45,12 +45,12 @@ static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t 
   plim_status status = PLIM_OK;
   *best_ns = PLIM_TIME_INFINITE;
   for (int32_t k = 0; k < n_operands; k++) {
-    PLIM_CHECK(device->api->memory.alloc(device, bytes, &operand[k]));
-    PLIM_CHECK(device->api->queues.fill(device, 0, operand[k], 0, bytes));
+    PLIM_TRY_OR_DONE(device->api->memory.alloc(device, bytes, &operand[k]));
+    PLIM_TRY_OR_DONE(device->api->queues.fill(device, 0, operand[k], 0, bytes));
   }
   for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (n > 1 && strcmp(info[i].name, "single-source") == 0) continue; /* stands in for libraries that are there */
-    PLIM_CHECK(time_variant(device, op, &info[i], operand, best_ns));
+    PLIM_TRY_OR_DONE(time_variant(device, op, &info[i], operand, best_ns));
   }
 done:
   for (int32_t k = 0; k < n_operands; k++) {

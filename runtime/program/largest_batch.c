@@ -38,7 +38,7 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
   int64_t image_bytes = options->budget_bytes - search->fixed_bytes;
   const int32_t micro_batches = search->source->net.accumulate;
   int32_t fitting = 0, failing = search->source->net.batch / micro_batches;
-  double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;
+  double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, shrink = 0.05;
   double guess = image_bytes > 0 ? 0.97 * (double)image_bytes / an_image : 1;
   for (int i = 0; i < (fitting ? GUESSES : PLIM_BATCH_GUESSES) && failing - fitting > 1; i++) {
     const int32_t batch = between(fitting, failing, guess);
@@ -49,8 +49,8 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
       guess = batch * 1.02 + 1;
     } else {
       failing = batch;
-      guess = batch * (1 - step);
-      if (fitting == 0 && step < 0.5) step *= 2;
+      guess = batch * (1 - shrink);
+      if (fitting == 0 && shrink < 0.5) shrink *= 2;
     }
   }
   *out = fitting * micro_batches;

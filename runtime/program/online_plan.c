@@ -44,13 +44,13 @@ static plim_status profile_within(const decision *deciding, const plim_profile *
   int32_t *first = NULL;
   plim_variant *variant = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < graph->n_ops; o++) {
     first[o + 1] = o + 1;
     variant[o] = *choose_variant(from, o, limit, numerics_key ? numerics_key[o] : NULL);
   }
-  PLIM_CHECK(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
+  PLIM_TRY_OR_DONE(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
 done:
   plim_release(ctx, first, n + 1, sizeof *first);
   plim_release(ctx, variant, n, sizeof *variant);

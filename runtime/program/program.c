@@ -31,12 +31,12 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *program, &program));
   program->ctx = ctx;
-  PLIM_CHECK(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_TRAIN]));
-  PLIM_CHECK(plim_net_eval_graph(net, &program->graph[PLIM_PROGRAM_EVAL]));
-  PLIM_CHECK(check_precision(device, program->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_TRY_OR_DONE(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_TRY_OR_DONE(plim_net_eval_graph(net, &program->graph[PLIM_PROGRAM_EVAL]));
+  PLIM_TRY_OR_DONE(check_precision(device, program->graph[PLIM_PROGRAM_TRAIN]));
   program->n_graphs = PLIM_PROGRAM_PLANNED;
   for (int32_t i = 0; i < program->n_graphs; i++) {
-    PLIM_CHECK(profile_graph(device, profiler, program, (plim_plan_index)i));
+    PLIM_TRY_OR_DONE(profile_graph(device, profiler, program, (plim_plan_index)i));
   }
   *out = program;
   program = NULL;
@@ -159,7 +159,7 @@ static plim_status check_no_homes(const plim_program *program) {
   return plim_fail(program->ctx, PLIM_EUSAGE,
                    "the last batch cannot be decided online: what persists is partly at home in %s, and a policy knows "
                    "one arena; give it more bytes, or leave out the last batch",
-                   train->page[0].name);
+                   train->page[plim_page_index(FIRST_PAGE_SPACE)].name);
 }
 
 plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,

@@ -32,7 +32,8 @@ plim_program_source plim_program_source_default(void);
 PLIM_MUST_USE plim_status plim_program_make(plim_device *device, const plim_program_source *source, plim_program **out);
 
 /* plim_program_make in the layout in which the training step takes the least time, when every op runs once with its
- * fastest variant. Differences under 3 % are ties, which the earlier layout wins.
+ * fastest variant. Differences under 3 % are ties, which the earlier layout wins. A layout in which no plan fits the
+ * budget is chosen only where none fits in any.
  *   source  [1]  in/out  net.layout becomes the chosen layout
  *   layout  [n]  in      to choose from; NULL: the layouts for which the device has kernels
  * Every layout is profiled; the profile cache makes this free the second time. When a library builds the kernels of

@@ -39,13 +39,13 @@ static plim_status measuring_bytes(plim_device *device, const plim_program_sourc
   plim_status status;
   planning.order = PLIM_ORDER_FIXED;
   *hopeless = 0;
-  PLIM_CHECK(plim_program_begin(device, net, NULL, &modelled));
-  PLIM_CHECK(plim_plan_keep_all(device->ctx, modelled->graph[PLIM_PROGRAM_TRAIN], modelled->profile[PLIM_PROGRAM_TRAIN],
-                                &planning, &keep_all));
+  PLIM_TRY_OR_DONE(plim_program_begin(device, net, NULL, &modelled));
+  PLIM_TRY_OR_DONE(plim_plan_keep_all(device->ctx, modelled->graph[PLIM_PROGRAM_TRAIN],
+                                      modelled->profile[PLIM_PROGRAM_TRAIN], &planning, &keep_all));
   *out = plim_size_bytes(&source->budget, keep_all->arena_bytes);
   if (*out < 0) *out = 0; /* no budget after all */
-  if (source->vram_bytes > 0) PLIM_CHECK(within_vram(device, source->vram_bytes, out));
-  if (*out > 0) PLIM_CHECK(is_hopeless(modelled, source->pages, *out, hopeless));
+  if (source->vram_bytes > 0) PLIM_TRY_OR_DONE(within_vram(device, source->vram_bytes, out));
+  if (*out > 0) PLIM_TRY_OR_DONE(is_hopeless(modelled, source->pages, *out, hopeless));
   if (*out > PLIM_ALIGN) *out -= *out % PLIM_ALIGN; /* operands are aligned from both ends */
 done:
   plim_plan_free(keep_all);
@@ -136,14 +136,14 @@ static plim_status sample_ns(plim_device *device, const plim_program_source *sou
   plim_net *net = NULL;
   plim_status status;
   int measured;
-  PLIM_CHECK(source->make(source->user, &source->net, &net));
-  PLIM_CHECK(profiler_of(device, source, net, &profiler, &measured));
+  PLIM_TRY_OR_DONE(source->make(source->user, &source->net, &net));
+  PLIM_TRY_OR_DONE(profiler_of(device, source, net, &profiler, &measured));
   *ns = PLIM_TIME_INFINITE; /* hopeless within the budget: a layout that is not is better */
   if (!measured) goto done;
   profiler.sample = SAMPLE;
   profiler.report = NULL;
-  PLIM_CHECK(plim_net_train_graph(net, &graph));
-  PLIM_CHECK(plim_profile_measure(device, graph, &profiler, &sample));
+  PLIM_TRY_OR_DONE(plim_net_train_graph(net, &graph));
+  PLIM_TRY_OR_DONE(plim_profile_measure(device, graph, &profiler, &sample));
   *ns = fastest_ns(sample);
 done:
   plim_profile_free(sample);
@@ -168,11 +168,19 @@ static plim_status decide_by_sample(plim_device *device, plim_program_source *so
   return PLIM_OK;
 }
 
+/* Is the later of two programs better? The times of a source with a profiler are modelled where no plan fits the budget
+ * (profiler_of). Such a program is worse than one that was measured, whatever the times. */
+static int is_better(const plim_program *later, const plim_program *earlier) {
+  const plim_profile *after = later->profile[PLIM_PROGRAM_TRAIN], *before = earlier->profile[PLIM_PROGRAM_TRAIN];
+  if (after->measured != before->measured) return after->measured;
+  return is_faster(fastest_ns(after), fastest_ns(before));
+}
+
+/* Make the program of each layout, and choose the best of them. Set its layout in the source. */
 static plim_status decide_by_programs(plim_device *device, plim_program_source *source, int32_t n,
                                       const plim_layout *layout, plim_program **out) {
   plim_program *best = NULL;
   plim_layout best_layout = layout[0];
-  int64_t best_ns = 0;
   for (int32_t i = 0; i < n; i++) {
     plim_program *program = NULL;
     source->net.layout = layout[i];
@@ -181,14 +189,12 @@ static plim_status decide_by_programs(plim_device *device, plim_program_source *
       plim_program_free(best);
       return status;
     }
-    int64_t ns = fastest_ns(program->profile[PLIM_PROGRAM_TRAIN]);
-    if (best && !is_faster(ns, best_ns)) {
+    if (best && !is_better(program, best)) {
       plim_program_free(program);
       continue;
     }
     plim_program_free(best);
     best = program;
-    best_ns = ns;
     best_layout = layout[i];
   }
   source->net.layout = best_layout;

@@ -71,14 +71,14 @@ static plim_status make_order(plim_inspected_run *inspected) {
   plim_status status;
   options.unpacked = 1;
   options.order = PLIM_ORDER_FIXED;
-  PLIM_CHECK(plim_allocate(inspected->ctx, n + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(inspected->ctx, n, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(inspected->ctx, n + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(inspected->ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < n; o++) first[o + 1] = o + 1;
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
     variant[plan->command[j].op] = plan->variant[plan->command[j].variant].variant;
   }
-  PLIM_CHECK(plim_profile_make(inspected->graph, &plan->numerics.machine, 1, first, variant, &profile));
-  PLIM_CHECK(plim_plan_keep_all(inspected->ctx, inspected->graph, profile, &options, &inspected->order));
+  PLIM_TRY_OR_DONE(plim_profile_make(inspected->graph, &plan->numerics.machine, 1, first, variant, &profile));
+  PLIM_TRY_OR_DONE(plim_plan_keep_all(inspected->ctx, inspected->graph, profile, &options, &inspected->order));
 done:
   plim_profile_free(profile);
   plim_release(inspected->ctx, first, n + 1, sizeof *first);

@@ -17,8 +17,8 @@ plim_status plim_simulation_open(plim_context *ctx, const plim_graph *graph, dou
   plim_status status;
   options.unpacked = 1;
   options.order = PLIM_ORDER_FIXED;
-  PLIM_CHECK(plim_profile_from_graph(graph, &simulation.profile));
-  PLIM_CHECK(plim_plan_keep_all(ctx, graph, simulation.profile, &options, &simulation.order));
+  PLIM_TRY_OR_DONE(plim_profile_from_graph(graph, &simulation.profile));
+  PLIM_TRY_OR_DONE(plim_plan_keep_all(ctx, graph, simulation.profile, &options, &simulation.order));
   *out = simulation;
   return PLIM_OK;
 done:

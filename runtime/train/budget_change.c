@@ -29,9 +29,10 @@ static void note_foreseen(plim_trainer *trainer, int middle) {
   }
 }
 
-/* Tries become rarer, since each takes some milliseconds. */
+/* After each failed try twice as many commands pass before the next one, since a try takes some milliseconds. */
 static void try_later(plim_budget_changes *changes, int32_t command) {
-  changes->next_try = command + (1 << changes->tries++);
+  changes->pause = changes->pause > 0 ? 2 * changes->pause : 1;
+  changes->next_try = command + changes->pause;
 }
 
 /* Note whether the executor did the switch that it was asked for: the arena then has the bytes of the switch. */
@@ -157,18 +158,21 @@ static plim_status restore_plans(plim_trainer *trainer) {
   return plim_trainer_replace(trainer, trainer->plan);
 }
 
-static void forget_step(plim_budget_changes *changes) {
-  changes->asked = changes->switched = (plim_step_switch){.arena_bytes = 0};
-  changes->tries = changes->next_try = 0;
+/* Keep the request for the next call, if none came since. What was switched is kept with it: until the request is
+ * served, the arena may be too small for the plans. */
+static void serve_later(plim_budget_changes *changes, int64_t wanted) {
+  int64_t none = 0;
+  (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);
 }
 
 plim_status plim_budget_changes_serve(plim_trainer *trainer) {
   plim_budget_changes *changes = &trainer->budget_changes;
+  const int64_t begin_ns = plim_now_ns(), first = plim_exec_first_bytes(trainer->exec);
   note_foreseen(trainer, 0);
-  int64_t wanted = atomic_exchange(&changes->wanted, 0), begin_ns = plim_now_ns(),
-          first = plim_exec_first_bytes(trainer->exec);
-  if (wanted == 0) return PLIM_OK;
   const int switched = plim_budget_changes_switched(trainer);
+  changes->pause = changes->next_try = 0; /* the next step may try at its first command */
+  const int64_t wanted = atomic_exchange(&changes->wanted, 0);
+  if (wanted == 0) return PLIM_OK;
   plim_budget_report report = {.step = trainer->step,
                                .wanted_bytes = wanted,
                                .arena_before = plim_program_plans_bytes(trainer->plan),
@@ -184,16 +188,15 @@ plim_status plim_budget_changes_serve(plim_trainer *trainer) {
   plim_status status = refused ? PLIM_OK : report.status;
   if (refused && switched) status = restore_plans(trainer);
   if (status != PLIM_OK) {
-    int64_t none = 0; /* a caller that goes on has the request served; a later request comes before it */
-    (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);
+    serve_later(changes, wanted);
     return status;
   }
+  changes->switched = (plim_step_switch){.arena_bytes = 0};
   report.arena_after = plim_exec_arena_bytes(trainer->exec);
   report.returned_bytes = plim_exec_returned_bytes(trainer->exec);
   report.moved_bytes = plim_exec_moved_bytes(trainer->exec);
   report.overhead_percent = plim_plan_overhead_percent(trainer->plan[PLIM_PROGRAM_TRAIN]);
   report.time_ns = plim_now_ns() - begin_ns;
-  forget_step(changes);
   if (trainer->options.on_budget_change) {
     trainer->options.on_budget_change(trainer->options.on_budget_change_user, &report);
   }

@@ -79,7 +79,7 @@ static plim_status add_numerics(plim_text *text, const plim_graph *graph, const 
   plim_text_format(text, ", \"numerics\": {\"graph\": \"%s\", \"machine\": {", graph->fingerprint);
   plim_document_write_machine(text, &plan->numerics.machine);
   plim_text_add(text, "}, \"labels\": [");
-  PLIM_CHECK(add_keys(text, plan, &rows, place));
+  PLIM_TRY_OR_DONE(add_keys(text, plan, &rows, place));
   plim_text_add(text, "], \"ops\": [");
   for (int32_t i = 0; i < plan->n_variants; i++) {
     if (!plim_plan_variant_is_first(plan, i)) continue;
@@ -160,16 +160,16 @@ plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path) 
   summed_file file = {0};
   uint8_t length[4], digest[PLIM_SHA256_BYTES];
   plim_status status = PLIM_OK;
-  PLIM_CHECK(add_header(&header, trainer));
+  PLIM_TRY_OR_DONE(add_header(&header, trainer));
   for (int i = 0; i < 4; i++) length[i] = (uint8_t)(header.length >> 8 * i);
   plim_sha256_begin(&file.sha);
-  PLIM_CHECK(plim_file_begin(ctx, path, &file.file));
-  PLIM_CHECK(put(&file, magic, MAGIC_BYTES));
-  PLIM_CHECK(put(&file, length, sizeof length));
-  PLIM_CHECK(put(&file, header.chars, header.length));
-  PLIM_CHECK(put_values(&file, trainer));
+  PLIM_TRY_OR_DONE(plim_file_begin(ctx, path, &file.file));
+  PLIM_TRY_OR_DONE(put(&file, magic, MAGIC_BYTES));
+  PLIM_TRY_OR_DONE(put(&file, length, sizeof length));
+  PLIM_TRY_OR_DONE(put(&file, header.chars, header.length));
+  PLIM_TRY_OR_DONE(put_values(&file, trainer));
   plim_sha256_end(&file.sha, digest);
-  PLIM_CHECK(plim_file_write(file.file, digest, sizeof digest));
+  PLIM_TRY_OR_DONE(plim_file_write(file.file, digest, sizeof digest));
   status = plim_file_commit(file.file);
   file.file = NULL;
 done:
@@ -352,12 +352,12 @@ plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
   const plim_graph *graph = plim_state_graph(trainer);
   loaded file = {.ctx = graph->ctx, .path = path};
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_file_read(file.ctx, path, most_bytes, &file.data, &file.bytes));
-  PLIM_CHECK(check_frame(&file));
-  PLIM_CHECK(parse_header(&file, graph->name));
-  PLIM_CHECK(check_heads(&file, graph));
-  PLIM_CHECK(check_values(&file, graph));
-  PLIM_CHECK(write_values(&file, trainer));
+  PLIM_TRY_OR_DONE(plim_file_read(file.ctx, path, most_bytes, &file.data, &file.bytes));
+  PLIM_TRY_OR_DONE(check_frame(&file));
+  PLIM_TRY_OR_DONE(parse_header(&file, graph->name));
+  PLIM_TRY_OR_DONE(check_heads(&file, graph));
+  PLIM_TRY_OR_DONE(check_values(&file, graph));
+  PLIM_TRY_OR_DONE(write_values(&file, trainer));
   plim_trainer_seek(trainer, file.step);
 done:
   plim_json_close(&file.header);
@@ -426,12 +426,12 @@ plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_check
   loaded file = {.ctx = ctx, .path = path};
   plim_checkpoint_info *info = NULL;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *info, &info));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *info, &info));
   info->ctx = ctx;
-  PLIM_CHECK(plim_file_read(ctx, path, most_bytes, &file.data, &file.bytes));
-  PLIM_CHECK(check_frame(&file));
-  PLIM_CHECK(parse_header(&file, NULL));
-  PLIM_CHECK(read_info(&file, info));
+  PLIM_TRY_OR_DONE(plim_file_read(ctx, path, most_bytes, &file.data, &file.bytes));
+  PLIM_TRY_OR_DONE(check_frame(&file));
+  PLIM_TRY_OR_DONE(parse_header(&file, NULL));
+  PLIM_TRY_OR_DONE(read_info(&file, info));
   *out = info;
   info = NULL;
 done:

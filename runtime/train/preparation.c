@@ -115,10 +115,7 @@ static plim_status plan_training(preparing *work) {
 
 /* Does the plan copy storages to a space that does not compute? */
 static int copies_to_pages(const plim_plan *plan) {
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    if (!plan->page[k].computes) return 1;
-  }
-  return 0;
+  return plim_plan_other_devices(plan) < plan->n_page_spaces;
 }
 
 /* Run a trial when the plan pages. Only a run shows how much copies and ops delay each other on this machine. */

@@ -96,10 +96,10 @@ static plim_status find_times(const plim_trainer *trainer, measured *times) {
   int64_t *scratch = NULL;
   int32_t *runs = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_commands, sizeof *times->time_ns, &times->time_ns));
-  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_variants, sizeof *times->variant_ns, &times->variant_ns));
-  PLIM_CHECK(plim_allocate(trainer->ctx, trainer->options.retime_steps, sizeof *scratch, &scratch));
-  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_variants, sizeof *runs, &runs));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, plan->n_commands, sizeof *times->time_ns, &times->time_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, plan->n_variants, sizeof *times->variant_ns, &times->variant_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, trainer->options.retime_steps, sizeof *scratch, &scratch));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, plan->n_variants, sizeof *runs, &runs));
   times->delay_share = plim_paged_run_delay(plan, trainer->options.retime_steps, trainer->retiming.sample);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     times->time_ns[j] = median(trainer, j, times->delay_share, scratch);
@@ -129,8 +129,8 @@ static plim_status predict(const plim_trainer *trainer, const measured *times, i
   plim_command *command = NULL;
   plim_plan_variant *variant = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_commands, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_variants, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, plan->n_variants, sizeof *variant, &variant));
   for (int32_t j = 0; j < plan->n_commands; j++) {
     command[j] = plan->command[j];
     if (command[j].kind == PLIM_COMMAND_COPY) command[j].time_ns = times->time_ns[j];
@@ -146,7 +146,7 @@ static plim_status predict(const plim_trainer *trainer, const measured *times, i
   draft.page = page;
   draft.command = command;
   draft.variant = variant;
-  PLIM_CHECK(plim_plan_from_parts(trainer->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
+  PLIM_TRY_OR_DONE(plim_plan_from_parts(trainer->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
   *out = timed->time_ns;
 done:
   plim_plan_free(timed);
@@ -175,8 +175,8 @@ static plim_status find_variation(const plim_trainer *trainer, int64_t predicted
   int64_t *makespan_ns = NULL, *end_ns = NULL;
   plim_status status;
   *ratio = 1;
-  PLIM_CHECK(plim_allocate(trainer->ctx, steps, sizeof *makespan_ns, &makespan_ns));
-  PLIM_CHECK(plim_allocate(trainer->ctx, plan->n_commands, sizeof *end_ns, &end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, steps, sizeof *makespan_ns, &makespan_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(trainer->ctx, plan->n_commands, sizeof *end_ns, &end_ns));
   for (int32_t i = 0; i < steps; i++) {
     makespan_ns[i] = makespan(plan, trainer->retiming.sample + (int64_t)i * plan->n_commands, end_ns);
   }
@@ -293,11 +293,11 @@ static plim_status finish(plim_trainer *trainer) {
   int64_t begin_ns = plim_now_ns();
   double variation;
   plim_status status;
-  PLIM_CHECK(find_times(trainer, &times));
-  PLIM_CHECK(predict(trainer, &times, &report.measured_ns));
-  PLIM_CHECK(find_variation(trainer, report.measured_ns, &variation));
-  PLIM_CHECK(timed_profile(trainer, &times, &timed));
-  PLIM_CHECK(plan_again(trainer, &times, timed, &report));
+  PLIM_TRY_OR_DONE(find_times(trainer, &times));
+  PLIM_TRY_OR_DONE(predict(trainer, &times, &report.measured_ns));
+  PLIM_TRY_OR_DONE(find_variation(trainer, report.measured_ns, &variation));
+  PLIM_TRY_OR_DONE(timed_profile(trainer, &times, &timed));
+  PLIM_TRY_OR_DONE(plan_again(trainer, &times, timed, &report));
   report.measured_ns = plim_integers_from_real(variation * (double)report.measured_ns);
   report.again_ns = plim_integers_from_real(variation * (double)report.again_ns);
 done:

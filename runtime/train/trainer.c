@@ -59,9 +59,9 @@ static plim_status write_start(plim_trainer *trainer) {
   PLIM_TRY(plim_allocate(trainer->ctx, largest, 1, &host));
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_includes(graph, v)) continue;
-    PLIM_CHECK(cancelled(trainer));
-    PLIM_CHECK(plim_net_init(graph, v, trainer->options.seed, host));
-    PLIM_CHECK(plim_exec_write(trainer->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
+    PLIM_TRY_OR_DONE(cancelled(trainer));
+    PLIM_TRY_OR_DONE(plim_net_init(graph, v, trainer->options.seed, host));
+    PLIM_TRY_OR_DONE(plim_exec_write(trainer->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
   }
 done:
   plim_release(trainer->ctx, host, largest, 1);
@@ -155,7 +155,7 @@ static plim_status open_reader(plim_trainer *trainer) {
 }
 
 plim_status plim_trainer_replace(plim_trainer *trainer, const plim_plan *const *plan) {
-  (void)(plim_reader_wait(trainer->reader) == PLIM_OK); /* the next step reports it */
+  plim_reader_settle(trainer->reader);
   const plim_status status = plim_exec_replace(trainer->exec, plan, plim_program_plans_bytes(plan));
   if (trainer->n_pinned > 0) return status;
   trainer->staging[0] = planned_staging(trainer);
@@ -217,19 +217,19 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   if (!trainer->options.exec.refused) trainer->options.exec.refused = &trainer->refused;
   trainer->requested = PLIM_NONE;
   for (int32_t i = 0; i < program->n_graphs; i++) {
-    PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &trainer->port[i]));
+    PLIM_TRY_OR_DONE(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &trainer->port[i]));
   }
   if (trainer->options.seed > INT64_MAX) {
-    PLIM_CHECK(plim_fail(trainer->ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld",
-                         (unsigned long long)trainer->options.seed, (long long)INT64_MAX));
+    PLIM_TRY_OR_DONE(plim_fail(trainer->ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld",
+                               (unsigned long long)trainer->options.seed, (long long)INT64_MAX));
   }
-  PLIM_CHECK(check_images(trainer));
-  PLIM_CHECK(check_last(trainer));
-  PLIM_CHECK(open_exec(trainer, device));
+  PLIM_TRY_OR_DONE(check_images(trainer));
+  PLIM_TRY_OR_DONE(check_last(trainer));
+  PLIM_TRY_OR_DONE(open_exec(trainer, device));
   plim_budget_changes_open(trainer);
-  PLIM_CHECK(plim_retiming_open(trainer));
-  PLIM_CHECK(write_start(trainer));
-  PLIM_CHECK(open_reader(trainer));
+  PLIM_TRY_OR_DONE(plim_retiming_open(trainer));
+  PLIM_TRY_OR_DONE(write_start(trainer));
+  PLIM_TRY_OR_DONE(open_reader(trainer));
   *out = trainer;
   trainer = NULL;
 done:
@@ -283,9 +283,7 @@ static void request_ahead(plim_trainer *trainer, plim_reader_part part, int64_t 
   plim_reader_set_target(trainer->reader, trainer->staging[trainer->filled].image,
                          trainer->staging[trainer->filled].label);
   plim_reader_request(trainer->reader, part, number);
-  if (plim_device_sees_writes(trainer->device)) {
-    (void)(plim_reader_wait(trainer->reader) == PLIM_OK); /* the next step reports it */
-  }
+  if (plim_device_sees_writes(trainer->device)) plim_reader_settle(trainer->reader);
 }
 
 /* Index of the plan for the next training step. */
@@ -294,29 +292,37 @@ static int32_t next_plan(const plim_trainer *trainer) {
   return has_last(trainer->program) && trainer->step % epoch == epoch - 1 ? PLIM_PROGRAM_LAST : PLIM_PROGRAM_TRAIN;
 }
 
-static plim_status train_step(plim_trainer *trainer, plim_step_report *report) {
-  int64_t begin = plim_now_ns();
-  int32_t plan_index = next_plan(trainer);
-  plim_step_numbers *numbers = trainer->numbers;
-  plim_rate_schedule_hyper(&trainer->options.schedule, trainer->step, numbers->hyper);
+/* Write the inputs of a training step: the batch, for which it waits, and the numbers of the rate schedule. */
+static plim_status write_inputs(plim_trainer *trainer, int32_t plan_index) {
+  const int32_t port = trainer->port[plan_index].hyper;
+  const int64_t bytes = trainer->program->graph[plan_index]->value[port].bytes;
+  float *hyper = trainer->numbers->hyper;
+  plim_rate_schedule_hyper(&trainer->options.schedule, trainer->step, hyper);
   if (trainer->requested != trainer->step) plim_reader_request(trainer->reader, PLIM_READ_TRAIN, trainer->step);
   PLIM_TRY(wait_for_batch(trainer));
   plim_status status = hand_over(trainer, plan_index);
-  if (status == PLIM_OK) {
-    const int32_t port = trainer->port[plan_index].hyper;
-    const int64_t bytes = trainer->program->graph[plan_index]->value[port].bytes;
-    status = plim_exec_write_queued(trainer->exec, plan_index, port, numbers->hyper, bytes);
-  }
-  if (status != PLIM_OK) return name_batch(trainer, plan_index, trainer->step, status);
+  if (status == PLIM_OK) status = plim_exec_write_queued(trainer->exec, plan_index, port, hyper, bytes);
+  return status == PLIM_OK ? PLIM_OK : name_batch(trainer, plan_index, trainer->step, status);
+}
+
+static plim_status check_loss(const plim_trainer *trainer) {
+  const plim_step_numbers *numbers = trainer->numbers;
+  if (isfinite(numbers->loss)) return PLIM_OK;
+  const double loss = isnan(numbers->loss) ? (double)NAN : (double)numbers->loss; /* its sign says nothing */
+  return plim_fail(trainer->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
+                   (long long)trainer->step, loss, (double)numbers->hyper[0]);
+}
+
+static plim_status train_step(plim_trainer *trainer, plim_step_report *report) {
+  const int64_t begin = plim_now_ns();
+  const int32_t plan_index = next_plan(trainer);
+  const plim_step_numbers *numbers = trainer->numbers;
+  PLIM_TRY(write_inputs(trainer, plan_index));
   trainer->requested = trainer->step + 1;
   request_ahead(trainer, PLIM_READ_TRAIN, trainer->requested);
   plim_exec_set_step(trainer->exec, trainer->options.seed, trainer->step);
-  PLIM_TRY(plim_exec_step(trainer->exec, plan_index, NULL, NULL));
-  if (!isfinite(numbers->loss)) {
-    const double loss = isnan(numbers->loss) ? (double)NAN : (double)numbers->loss; /* its sign says nothing */
-    return plim_fail(trainer->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
-                     (long long)trainer->step, loss, (double)numbers->hyper[0]);
-  }
+  PLIM_TRY(plim_exec_step(trainer->exec, plan_index, NULL, NULL)); /* writes the loss and the hits to `numbers` */
+  PLIM_TRY(check_loss(trainer));
   *report = (plim_step_report){.step = trainer->step,
                                .plan_index = plan_index,
                                .loss = numbers->loss,
@@ -348,8 +354,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
     const plim_step_numbers *numbers = trainer->numbers;
     PLIM_TRY(wait_for_batch(trainer));
     PLIM_TRY(cancelled(trainer));
-    PLIM_TRY(
-        plim_budget_changes_serve(trainer)); /* a request may have shrunk the arena in the middle of the last batch */
+    PLIM_TRY(plim_budget_changes_serve(trainer)); /* the arena may have shrunk in the middle of the last batch */
     plim_status status = hand_over(trainer, PLIM_PROGRAM_EVAL);
     if (status != PLIM_OK) return name_batch(trainer, PLIM_PROGRAM_EVAL, i, status);
     if (i + 1 < batches) request_ahead(trainer, PLIM_READ_TEST, i + 1);

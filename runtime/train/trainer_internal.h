@@ -27,9 +27,10 @@ typedef struct plim_budget_changes {
   _Atomic int64_t wanted; /* bytes; 0: no request. Written by any thread */
   int32_t n_noted;        /* number of rows of options.budget_change that have become requests */
   /* of the running step: */
-  plim_step_switch asked;    /* asked of the executor, which need not have done it */
-  plim_step_switch switched; /* the last one that the executor did */
-  int32_t tries, next_try;   /* number of failed tries; first command before which the next try may be */
+  plim_step_switch asked;    /* asked of the executor, which need not have done it; 0 bytes: nothing is asked */
+  int64_t pause;             /* commands from the last failed try to the next one; 0: none failed */
+  int64_t next_try;          /* first command before which the next try may be */
+  plim_step_switch switched; /* the last one that the executor did, until its request is served */
   /* [n_own] plans made since open: those that run now, and the one that retiming reads. While plans are replaced, also
    * the new ones */
   plim_plan *own[2 * PLIM_PROGRAM_GRAPHS + 1];

@@ -61,10 +61,10 @@ plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, pli
     return plim_fail(ctx, PLIM_EDATA, "%s has %lld values to compare, %s has %lld", graph->name, (long long)count,
                      plim_state_graph(b)->name, (long long)count_b);
   }
-  PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.one));
-  PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.other));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, copy.capacity, 1, &copy.one));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, copy.capacity, 1, &copy.other));
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (plim_state_includes(graph, v)) PLIM_CHECK(compare_value(a, b, v, &copy, &d));
+    if (plim_state_includes(graph, v)) PLIM_TRY_OR_DONE(compare_value(a, b, v, &copy, &d));
   }
   *out = d;
 done:
@@ -92,14 +92,14 @@ static plim_status take_variants(const plim_plan *plan, const plim_graph *graph,
   plim_variant *variant = NULL;
   int32_t *first = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(graph->ctx, graph->n_ops, sizeof *variant, &variant));
-  PLIM_CHECK(plim_allocate(graph->ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(graph->ctx, graph->n_ops, sizeof *variant, &variant));
+  PLIM_TRY_OR_DONE(plim_allocate(graph->ctx, (int64_t)graph->n_ops + 1, sizeof *first, &first));
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
     const plim_command *c = &plan->command[j];
     if (c->kind == PLIM_COMMAND_RUN) variant[c->op] = plan->variant[c->variant].variant;
   }
   for (int32_t o = 0; o <= graph->n_ops; o++) first[o] = o;
-  PLIM_CHECK(plim_profile_make(graph, &(*profile)->machine, (*profile)->measured, first, variant, &made));
+  PLIM_TRY_OR_DONE(plim_profile_make(graph, &(*profile)->machine, (*profile)->measured, first, variant, &made));
   plim_profile_free(*profile);
   *profile = made;
 done:
@@ -197,8 +197,8 @@ plim_status plim_verify(plim_trainer *trainer, plim_program *unlimited, int64_t 
   PLIM_TRY(open_unlimited(trainer, unlimited, &other));
   for (int64_t i = 0; i < steps; i++) {
     if (on_step) on_step(user, i, steps);
-    PLIM_CHECK(plim_trainer_run(trainer, 1, NULL, NULL));
-    PLIM_CHECK(plim_trainer_run(other, 1, NULL, NULL));
+    PLIM_TRY_OR_DONE(plim_trainer_run(trainer, 1, NULL, NULL));
+    PLIM_TRY_OR_DONE(plim_trainer_run(other, 1, NULL, NULL));
   }
   status = plim_state_compare(trainer, other, out);
 done:

@@ -59,9 +59,9 @@ static plim_status run_buffers(const table *t, const char *planner, const plim_b
   plim_pack_solution near_peak;
   int64_t *offset = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, buffers->n, sizeof *offset, &offset));
-  PLIM_CHECK(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.seconds));
-  PLIM_CHECK(bench_go_on(t->s)); /* a first packing is made even after a cancel */
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, buffers->n, sizeof *offset, &offset));
+  PLIM_TRY_OR_DONE(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.seconds));
+  PLIM_TRY_OR_DONE(bench_go_on(t->s)); /* a first packing is made even after a cancel */
   status = bench_pack_once(t->s, &boxes, r.lowest.peak_bytes / 99 * 100 + r.lowest.peak_bytes % 99 * 100 / 99, offset,
                            &near_peak, &r.near_seconds);
   if (status == PLIM_ENOFIT) r.near_seconds = -1;
@@ -103,12 +103,12 @@ static plim_status run_shape(table *t, const char *shape) {
   plim_status status;
   generate.n = o->ops > 0 ? (int32_t)o->ops : USUAL_OPS;
   generate.seed = (uint64_t)o->seed;
-  PLIM_CHECK(plim_graph_generate(t->s->ctx, &generate, &graph));
-  PLIM_CHECK(plim_profile_from_graph(graph, &profile));
+  PLIM_TRY_OR_DONE(plim_graph_generate(t->s->ctx, &generate, &graph));
+  PLIM_TRY_OR_DONE(plim_profile_from_graph(graph, &profile));
   t->graph = graph;
   t->profile = profile;
   t->shape = shape;
-  for (int i = 0; i < PLANS; i++) PLIM_CHECK(run_plan(t, i, &peak_bytes));
+  for (int i = 0; i < PLANS; i++) PLIM_TRY_OR_DONE(run_plan(t, i, &peak_bytes));
 done:
   plim_profile_free(profile);
   plim_graph_free(graph);

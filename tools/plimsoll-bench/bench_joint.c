@@ -63,12 +63,12 @@ static plim_status run_case(table *t, uint64_t seed) {
   plim_status status;
   PLIM_TRY(joint_case_make(t->s->ctx, seed, t->s->o->ops > 0 ? (int32_t)t->s->o->ops : JOINT_OPS, &c));
   t->drawn++;
-  PLIM_CHECK(plan(t, &c, "milp", &outcome, &model));
+  PLIM_TRY_OR_DONE(plan(t, &c, "milp", &outcome, &model));
   if (model && !(outcome.model_bound >= outcome.model_objective * (1 - 1e-6))) {
     t->unproved++;
     goto done;
   }
-  PLIM_CHECK(plan(t, &c, NULL, NULL, &found));
+  PLIM_TRY_OR_DONE(plan(t, &c, NULL, NULL, &found));
   if (found && model) add_row(t, seed, &c, found, model);
   t->refused += !model;
   if (!found && model) status = plim_fail(t->s->ctx, PLIM_ENOFIT, "seed %d: the search has no plan", (int)seed);

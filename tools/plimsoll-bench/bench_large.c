@@ -123,11 +123,11 @@ static plim_status run_shape(table *t, const char *shape) {
   plim_status status;
   generate.n = o->ops > 0 ? (int32_t)o->ops : USUAL_OPS;
   generate.seed = (uint64_t)o->seed;
-  PLIM_CHECK(plim_graph_generate(t->s->ctx, &generate, &graph));
-  PLIM_CHECK(plim_profile_from_graph(graph, &profile));
+  PLIM_TRY_OR_DONE(plim_graph_generate(t->s->ctx, &generate, &graph));
+  PLIM_TRY_OR_DONE(plim_profile_from_graph(graph, &profile));
   t->graph = graph;
   t->profile = profile;
-  PLIM_CHECK(run_graph(t));
+  PLIM_TRY_OR_DONE(run_graph(t));
 done:
   plim_profile_free(profile);
   plim_graph_free(graph);

@@ -178,8 +178,8 @@ static plim_status sweep_one(const bench_online_table *t, const plim_simulation 
                              const char *by) {
   sweep w = {.sim = sim, .by = by, .range = range, .n = (int32_t)((range->high - range->low) / range->step) + 1};
   plim_status status;
-  PLIM_CHECK(plim_allocate(sim->ctx, w.n, sizeof *w.budget, &w.budget));
-  PLIM_CHECK(plim_allocate(sim->ctx, w.n, sizeof *w.result, &w.result));
+  PLIM_TRY_OR_DONE(plim_allocate(sim->ctx, w.n, sizeof *w.budget, &w.budget));
+  PLIM_TRY_OR_DONE(plim_allocate(sim->ctx, w.n, sizeof *w.result, &w.result));
   status = run_points(t->s, &w);
   progress_clear(&t->s->bar);
   if (w.done > 0) print_sweep(t->s, &w, t->rows);

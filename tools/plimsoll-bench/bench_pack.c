@@ -114,13 +114,13 @@ static plim_status bench_instance(void *user, const char *path) {
   PLIM_TRY(plim_buffer_list_load(ctx, path, &buffers));
   result r = {.buffers = buffers};
   plim_boxes boxes = plim_buffer_list_boxes(buffers, 1);
-  PLIM_CHECK(plim_allocate(ctx, buffers->n, sizeof *offset, &offset));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, buffers->n, sizeof *offset, &offset));
   status = bench_pack_once(t->s, &boxes, t->capacity, offset, &r.under, &r.under_ms);
   r.fits = status == PLIM_OK;
   r.under_ms *= 1000;
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
-  PLIM_CHECK(bench_go_on(t->s));
-  PLIM_CHECK(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.lowest_seconds));
+  PLIM_TRY_OR_DONE(bench_go_on(t->s));
+  PLIM_TRY_OR_DONE(bench_pack_once(t->s, &boxes, INT64_MAX, offset, &r.lowest, &r.lowest_seconds));
   name_instance(&r, path);
   progress_clear(&t->s->bar);
   if (t->s->o->json) {

@@ -228,12 +228,12 @@ static plim_status run_file(void *user, const char *path) {
   plim_graph *graph = NULL;
   plim_profile *profile = NULL;
   plim_status status;
-  PLIM_CHECK(plim_graph_import(ctx, "nx", path, &graph));
-  PLIM_CHECK(plim_profile_from_graph(graph, &profile));
+  PLIM_TRY_OR_DONE(plim_graph_import(ctx, "nx", path, &graph));
+  PLIM_TRY_OR_DONE(plim_profile_from_graph(graph, &profile));
   r.graph = graph;
   r.profile = profile;
-  PLIM_CHECK(measure(&r));
-  PLIM_CHECK(run_planners(&r));
+  PLIM_TRY_OR_DONE(measure(&r));
+  PLIM_TRY_OR_DONE(run_planners(&r));
 done:
   plim_profile_free(profile);
   plim_graph_free(graph);

@@ -53,10 +53,10 @@ static plim_status replay(const table *t, const plim_space_plan *plan) {
   plim_context *ctx = t->s->ctx;
   plim_space_figures f = {.makespan_ns = -1};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
-  PLIM_CHECK(plim_sim_replay(t->sim, plan, &f));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_TRY_OR_DONE(plim_sim_replay(t->sim, plan, &f));
   if (f.makespan_ns != plan->makespan_ns || fabs(f.energy_joule - plan->energy_joule) > 1e-9 * plan->energy_joule) {
     status = plim_fail(
         ctx, PLIM_EPLAN, "%s on %s: the sim device takes %lld ns and %.9g J, the plan says %lld and %.9g", t->network,

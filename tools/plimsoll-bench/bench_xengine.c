@@ -85,9 +85,9 @@ static plim_status run_case(table *t, int64_t budget) {
   plim_status status;
   one_plan.budget_bytes = two_plan.budget_bytes = budget;
   two_plan.paging = &two_devices;
-  PLIM_CHECK(plan(t, &one_plan, &one));
+  PLIM_TRY_OR_DONE(plan(t, &one_plan, &one));
   clock_t begin = clock();
-  PLIM_CHECK(plan(t, &two_plan, &two));
+  PLIM_TRY_OR_DONE(plan(t, &two_plan, &two));
   if (one && two) add_row(t, budget, one, two, (double)(clock() - begin) / CLOCKS_PER_SEC);
   if (one && !two) status = plim_fail(t->s->ctx, PLIM_ENOFIT, "%s: two devices have no plan", t->network);
   if (status == PLIM_OK) status = bench_go_on(t->s);

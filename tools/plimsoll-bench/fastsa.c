@@ -173,8 +173,8 @@ plim_status plim_fastsa_run(plim_incumbent *inc) {
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_proved(inc) || inc->task.budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
-  PLIM_CHECK(plim_coarse_make(p, INT32_MAX, &f.coarse));
-  PLIM_CHECK(run_rounds(&f));
+  PLIM_TRY_OR_DONE(plim_coarse_make(p, INT32_MAX, &f.coarse));
+  PLIM_TRY_OR_DONE(run_rounds(&f));
 done:
   plim_track_free(f.track);
   plim_schedule_free(&f.best);

@@ -74,9 +74,9 @@ static plim_status submit(plim_incumbent *inc, plim_stage_runner *r, int32_t slo
 static plim_status try_slots(plim_incumbent *inc, const plim_stages *stages) {
   plim_stage_runner r = {0};
   plim_status status;
-  PLIM_CHECK(plim_stage_runner_make(stages, &r));
+  PLIM_TRY_OR_DONE(plim_stage_runner_make(stages, &r));
   for (int32_t slots = 1; slots <= stages->n; slots += 1 + slots / DENSE_SLOTS) {
-    for (int32_t linger = 0; linger < 2; linger++) PLIM_CHECK(submit(inc, &r, slots, linger));
+    for (int32_t linger = 0; linger < 2; linger++) PLIM_TRY_OR_DONE(submit(inc, &r, slots, linger));
   }
 done:
   plim_stage_runner_free(&r);

@@ -188,18 +188,11 @@ static double percent_of_whole(const budget_front *c, int64_t bytes) {
   return 100.0 * (double)bytes / (double)c->request->whole_bytes;
 }
 
-static int places(const plim_plan *plan) {
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    if (plan->page[k].computes) return 1;
-  }
-  return 0;
-}
-
 /* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on n
  * devices the n-th part of it. */
 static double bound_of(const budget_front *c, const plim_plan *plan) {
   const plim_paging *paging = c->request->options->paging;
-  if (!paging || places(plan)) return plim_plan_bound_percent(plan);
+  if (!paging || plim_plan_other_devices(plan) > 0) return plim_plan_bound_percent(plan);
   return 100.0 / (paging->n_devices + 1) - 100;
 }
 
@@ -325,12 +318,12 @@ plim_status budget_front_run(session *s, const budget_request *request) {
   budget_front c = {.request = request};
   int64_t begin = plim_now_ns();
   plim_status status;
-  PLIM_CHECK(plan_points(s, &c));
+  PLIM_TRY_OR_DONE(plan_points(s, &c));
   progress_clear(&s->bar);
   if (ends_in(s->o->output, ".svg")) {
-    PLIM_CHECK(draw_budgets(s, &c));
+    PLIM_TRY_OR_DONE(draw_budgets(s, &c));
   } else {
-    PLIM_CHECK(write_form(s, write_json, write_csv, &c));
+    PLIM_TRY_OR_DONE(write_form(s, write_json, write_csv, &c));
   }
   print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
 done:
@@ -415,10 +408,10 @@ plim_status space_front_run(session *s, const plim_graph *graph, const plim_plat
   space_front c = {.graph = graph, .platform = platform, .space = platform->device[0].space};
   plim_status status;
   c.n = front_points(s->o);
-  PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
-  PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
+  PLIM_TRY_OR_DONE(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
+  PLIM_TRY_OR_DONE(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
   set_budgets(&c, wanted->budget[c.space]);
-  PLIM_CHECK(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
+  PLIM_TRY_OR_DONE(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
   progress_clear(&s->bar);
   status = ends_in(s->o->output, ".svg") ? draw_space(s, &c) : write_form(s, write_space_json, write_space_csv, &c);
 done:

@@ -56,14 +56,14 @@ static plim_status check(session *s) {
   PLIM_TRY(plim_sibling_graph_path(s->ctx, s->o->file, beside));
   int64_t begin = plim_now_ns();
   interrupt_at_once(1);
-  PLIM_CHECK(plim_space_plan_load_any(s->ctx, s->o->file, &plan, &space_plan));
-  PLIM_CHECK(plim_graph_load(s->ctx, graph_path, &graph));
+  PLIM_TRY_OR_DONE(plim_space_plan_load_any(s->ctx, s->o->file, &plan, &space_plan));
+  PLIM_TRY_OR_DONE(plim_graph_load(s->ctx, graph_path, &graph));
   if (space_plan) {
-    PLIM_CHECK(plim_space_plan_check(s->ctx, graph, space_plan));
+    PLIM_TRY_OR_DONE(plim_space_plan_check(s->ctx, graph, space_plan));
     print_spaces(s, graph, space_plan, (double)(plim_now_ns() - begin) / 1e9);
     goto done;
   }
-  PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));
+  PLIM_TRY_OR_DONE(plim_plan_check(s->ctx, graph, plan));
   print_table(s, graph, plan, (double)(plim_now_ns() - begin) / 1e9);
 done:
   plim_plan_free(plan);

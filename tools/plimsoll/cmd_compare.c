@@ -121,8 +121,8 @@ static void print_table(const comparison *c, int compared) {
 
 static plim_status compare(comparison *c) {
   plim_status status = PLIM_OK;
-  PLIM_CHECK(prepare(c));
-  if (c->s->o->svg) PLIM_CHECK(run_save_picture(c->s));
+  PLIM_TRY_OR_DONE(prepare(c));
+  if (c->s->o->svg) PLIM_TRY_OR_DONE(run_save_picture(c->s));
   status = run_chunks(c);
   measure_outside(c);
   int compares = session_computes(c->s);

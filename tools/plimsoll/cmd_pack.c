@@ -97,10 +97,10 @@ static plim_status refuse(const session *s, const plim_buffer_list *buffers, int
   uint8_t *member = NULL;
   plim_status status;
   plim_text_add(&text, plim_context_error(s->ctx));
-  PLIM_CHECK(plim_allocate(s->ctx, buffers->n, 1, &member));
-  PLIM_CHECK(plim_boxes_conflict(s->ctx, &boxes, capacity, CONFLICT_NODES, member, &why));
+  PLIM_TRY_OR_DONE(plim_allocate(s->ctx, buffers->n, 1, &member));
+  PLIM_TRY_OR_DONE(plim_boxes_conflict(s->ctx, &boxes, capacity, CONFLICT_NODES, member, &why));
   name_members(&text, buffers, &why, member);
-  PLIM_CHECK(text.status);
+  PLIM_TRY_OR_DONE(text.status);
   status = plim_fail(s->ctx, PLIM_ENOFIT, "%s", text.chars);
 done:
   plim_release(s->ctx, member, buffers->n, 1);
@@ -113,10 +113,10 @@ static plim_status load_plan(const session *s, plim_buffer_list **buffers) {
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;
   plim_status status;
-  PLIM_CHECK(plim_sibling_graph_path(s->ctx, s->o->file, beside));
-  PLIM_CHECK(plim_plan_load(s->ctx, s->o->file, &plan));
-  PLIM_CHECK(plim_graph_load(s->ctx, s->o->graph ? s->o->graph : beside, &graph));
-  PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));
+  PLIM_TRY_OR_DONE(plim_sibling_graph_path(s->ctx, s->o->file, beside));
+  PLIM_TRY_OR_DONE(plim_plan_load(s->ctx, s->o->file, &plan));
+  PLIM_TRY_OR_DONE(plim_graph_load(s->ctx, s->o->graph ? s->o->graph : beside, &graph));
+  PLIM_TRY_OR_DONE(plim_plan_check(s->ctx, graph, plan));
   status = plim_buffer_list_of_plan(s->ctx, graph, plan, buffers);
 done:
   plim_plan_free(plan);
@@ -141,18 +141,18 @@ static plim_status pack(session *s) {
   wanted.time_limit_ns = (int64_t)(limit * 1e9);
   wanted.threads = (int32_t)s->o->threads;
   plim_context_set_progress(s->ctx, on_progress, &s->bar);
-  PLIM_CHECK(read_capacity(s, &wanted.capacity));
+  PLIM_TRY_OR_DONE(read_capacity(s, &wanted.capacity));
   interrupt_at_once(1);
-  PLIM_CHECK(peak_bytes(s, &buffers));
+  PLIM_TRY_OR_DONE(peak_bytes(s, &buffers));
   interrupt_at_once(0); /* the lowest packing so far is kept */
   session_reserve(s);
   if (s->o->time_limit > 0) wanted.time_limit_ns = session_left_ns(s);
   plim_boxes boxes = plim_buffer_list_boxes(buffers, 1);
-  PLIM_CHECK(plim_allocate(s->ctx, buffers->n, sizeof *offset, &offset));
+  PLIM_TRY_OR_DONE(plim_allocate(s->ctx, buffers->n, sizeof *offset, &offset));
   status = plim_pack_solve(s->ctx, &boxes, &wanted, offset, &found);
   if (status == PLIM_ENOFIT) status = refuse(s, buffers, wanted.capacity);
   if (status != PLIM_OK) goto done;
-  if (s->o->output) PLIM_CHECK(save(s, buffers, offset));
+  if (s->o->output) PLIM_TRY_OR_DONE(save(s, buffers, offset));
   progress_clear(&s->bar);
   print_table(s, buffers, &found, wanted.capacity, (double)(plim_now_ns() - begin) / 1e9);
 done:

@@ -121,7 +121,7 @@ static plim_status simulate_graph(session *s, const plim_simulation *sim) {
   PLIM_TRY(plim_simulate(sim, &wanted, &r));
   progress_clear(&s->bar);
   if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK)
-    PLIM_CHECK(plim_sibling_save(sim->graph, r.plan, s->o->output));
+    PLIM_TRY_OR_DONE(plim_sibling_save(sim->graph, r.plan, s->o->output));
   seconds = (double)(plim_now_ns() - begin_ns) / 1e9;
   if (r.end != PLIM_ONLINE_OK) status = refuse(s, sim, policy, &r);
   progress_clear(&s->bar);

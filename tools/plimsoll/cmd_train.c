@@ -136,14 +136,14 @@ static plim_status train(session *s) {
   plim_status status = PLIM_OK;
   r.s = s;
   r.total = session_steps(s);
-  PLIM_CHECK(session_check_steps(s));
-  PLIM_CHECK(session_trainer(s, s->program, session_total_steps(s), &r.trainer));
-  if (s->o->output) PLIM_CHECK(session_save_plan(s));
-  if (s->o->load) PLIM_CHECK(plim_checkpoint_load(r.trainer, s->o->load));
+  PLIM_TRY_OR_DONE(session_check_steps(s));
+  PLIM_TRY_OR_DONE(session_trainer(s, s->program, session_total_steps(s), &r.trainer));
+  if (s->o->output) PLIM_TRY_OR_DONE(session_save_plan(s));
+  if (s->o->load) PLIM_TRY_OR_DONE(plim_checkpoint_load(r.trainer, s->o->load));
   numerics_tell_resumed(s);
   if (s->o->trace)
-    PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
-                                s->o->trace, &r.trace));
+    PLIM_TRY_OR_DONE(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
+                                      s->o->trace, &r.trace));
   status = first_steps(&r);
   if (status == PLIM_OK) status = run_epochs(&r);
   progress_clear(&s->bar);

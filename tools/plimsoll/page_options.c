@@ -150,10 +150,11 @@ static void note_link(figures *f, int column, const plim_graph *graph, const pli
 void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan) {
   char key[64], budget[PLIM_SIZE_TEXT_BYTES];
   for (int32_t space = 1; space <= plan->n_page_spaces; space++) {
-    const plim_plan_space *page = &plan->page[plim_page_index(space)];
-    (void)snprintf(key, sizeof key, "%s_arena_bytes", page->name);
-    figures_bytes(f, column, key, page->name, page->arena_bytes);
-    figures_note(f, column, " of %s, planned", plim_size_print(page->budget_bytes, budget));
+    const plim_plan_space page = plim_plan_space_of(plan, space);
+    const char *name = plim_paged_run_space_name(plan, space);
+    (void)snprintf(key, sizeof key, "%s_arena_bytes", name);
+    figures_bytes(f, column, key, name, page.arena_bytes);
+    figures_note(f, column, " of %s, planned", plim_size_print(page.budget_bytes, budget));
     for (int32_t other = 0; other < space; other++) {
       note_link(f, column, graph, plan, other, space);
       note_link(f, column, graph, plan, space, other);
@@ -268,7 +269,7 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
   plim_exec_use use = plim_exec_measured(exec, PLIM_PROGRAM_TRAIN);
   char key[64], size[PLIM_SIZE_TEXT_BYTES];
   for (int32_t space = 1; space <= plan->n_page_spaces; space++) {
-    const char *name = plan->page[plim_page_index(space)].name;
+    const char *name = plim_paged_run_space_name(plan, space);
     (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", name);
     figures_bytes(f, column, key, NULL, use.space[space].peak_bytes);
     figures_select(f, name);

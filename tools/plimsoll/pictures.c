@@ -196,13 +196,13 @@ plim_status curve_save(const plim_graph *graph, const plim_plan *keep_all, const
   if (graph->batch > 0) plim_text_format(&t, ", batch %d", graph->batch);
   plim_text_add(&t, ": live bytes over one iteration</text>\n");
   draw_axes(&t, &f);
-  PLIM_CHECK(draw_curve(&t, &f, keep_all, "keepall"));
-  PLIM_CHECK(draw_curve(&t, &f, plan, "plan"));
-  PLIM_CHECK(draw_repeats(&t, &f, graph, plan, &repeats));
+  PLIM_TRY_OR_DONE(draw_curve(&t, &f, keep_all, "keepall"));
+  PLIM_TRY_OR_DONE(draw_curve(&t, &f, plan, "plan"));
+  PLIM_TRY_OR_DONE(draw_repeats(&t, &f, graph, plan, &repeats));
   draw_cap(&t, &f, plan);
   draw_legend(&t, keep_all, plan, repeats);
   plim_text_add(&t, "</svg>\n");
-  PLIM_CHECK(t.status);
+  PLIM_TRY_OR_DONE(t.status);
   status = plim_file_save(graph->ctx, path, t.chars, t.length);
 done:
   plim_text_free(&t);

@@ -76,8 +76,8 @@ static json_t *row_json(const explained *e, const row *r) {
 static plim_status explain(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, json_t *rows) {
   explained e = {.n_gaps = 0};
   plim_status status;
-  PLIM_CHECK(plim_space_inspect_open(ctx, g, p, &e.in));
-  PLIM_CHECK(plim_space_inspect_gaps(&e.in, &e.gap, &e.n_gaps));
+  PLIM_TRY_OR_DONE(plim_space_inspect_open(ctx, g, p, &e.in));
+  PLIM_TRY_OR_DONE(plim_space_inspect_gaps(&e.in, &e.gap, &e.n_gaps));
   if (!rows) {
     printf("\n%-24s %-16s %-10s %14s %14s %12s  %s\n", "storage", "decision", "device", "bytes", "time", "energy, J",
            "reason");
@@ -85,7 +85,7 @@ static plim_status explain(plim_context *ctx, const plim_graph *g, const plim_sp
   for (int32_t s = 0; s < g->n_storages; s++) {
     row r;
     if (g->storage[s].producer < 0) continue;
-    PLIM_CHECK(make_row(&e, s, &r));
+    PLIM_TRY_OR_DONE(make_row(&e, s, &r));
     if (rows) (void)json_array_append_new(rows, row_json(&e, &r));
     if (!rows) print_row(&e, &r);
   }

@@ -142,7 +142,7 @@ static int32_t other_devices(const session *s) {
   if (s->o->n_devices > 0) return s->o->n_devices;
   if (s->o->command == COMMAND_PLAN || !s->o->plan || plim_file_is_direct(s->o->plan)) return 0;
   if (plim_plan_load(s->ctx, s->o->plan, &plan) != PLIM_OK) return 0;
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) devices += plan->page[k].computes;
+  devices = plim_plan_other_devices(plan);
   plim_plan_free(plan);
   return devices;
 }
@@ -323,7 +323,7 @@ static plim_status set_source(session *s) {
   s->profiler.begin_ns = plim_now_ns();
   s->profiler.limit_ns = (int64_t)(o->profile_time * 1e9);
   s->profiler.report = &s->profiling;
-  s->profiler.beside = other_devices(s);
+  s->profiler.busy_devices = other_devices(s);
   if (o->no_cache) s->profiler.cache_dir = "";
   s->source.make = make_net;
   s->source.user = s;

@@ -230,7 +230,7 @@ plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, in
   for (int32_t l = 0; l < pass.problem->platform->n_links; l++)
     pass.clock[l] = plim_platform_queue_link(pass.problem->platform, l);
   set_times(&pass);
-  if (spread) PLIM_CHECK(move_copies(&pass));
+  if (spread) PLIM_TRY_OR_DONE(move_copies(&pass));
   set_times(&pass);
   memcpy(pass.end, s->last, (size_t)s->n * sizeof *pass.end);
   if (spread) hold_sources(&pass);

@@ -361,10 +361,10 @@ static plim_status finish(lower_pass *pass, const plim_space_plan *draft, int pr
   p->queue = pass->queue;
   p->command = pass->command;
   p->buffer = pass->row;
-  PLIM_CHECK(plim_allocate(pass->ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_CHECK(plim_allocate(pass->ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_CHECK(plim_allocate(pass->ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
-  PLIM_CHECK(plim_space_plan_simulate(p, &f));
+  PLIM_TRY_OR_DONE(plim_allocate(pass->ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(pass->ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(pass->ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_TRY_OR_DONE(plim_space_plan_simulate(p, &f));
   for (int32_t c = 0; c < p->n_commands; c++) {
     pass->command[c].begin_ns = f.begin_ns[c];
     pass->command[c].end_ns = f.end_ns[c];
@@ -376,7 +376,7 @@ static plim_status finish(lower_pass *pass, const plim_space_plan *draft, int pr
   double value = plim_space_plan_value(p);
   p->proved = draft->bound >= value || (proved && draft->bound * (1 + 1e-6) >= value);
   p->bound = draft->bound < value && !p->proved ? draft->bound : value;
-  PLIM_CHECK(plim_space_plan_from_parts(pass->ctx, p, out));
+  PLIM_TRY_OR_DONE(plim_space_plan_from_parts(pass->ctx, p, out));
 done:
   plim_release(pass->ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
   plim_release(pass->ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
@@ -434,13 +434,13 @@ plim_status plim_space_lower(const plim_space_problem *problem, const plim_space
   pass.plan.n_buffers = 0;
   pass.plan.has_energy = problem->has_energy;
   memcpy(pass.plan.fingerprint, problem->graph->fingerprint, sizeof pass.plan.fingerprint);
-  PLIM_CHECK(allocate_block(&pass, &pass.of_walk, lay_out_walk));
+  PLIM_TRY_OR_DONE(allocate_block(&pass, &pass.of_walk, lay_out_walk));
   make_places(&pass, budget);
-  PLIM_CHECK(walk_events(&pass));
+  PLIM_TRY_OR_DONE(walk_events(&pass));
   mark_needed(&pass);
-  PLIM_CHECK(allocate_block(&pass, &pass.of_commands, lay_out_commands));
-  PLIM_CHECK(emit_order(&pass));
-  PLIM_CHECK(finish(&pass, draft, proved, out));
+  PLIM_TRY_OR_DONE(allocate_block(&pass, &pass.of_commands, lay_out_commands));
+  PLIM_TRY_OR_DONE(emit_order(&pass));
+  PLIM_TRY_OR_DONE(finish(&pass, draft, proved, out));
 done:
   free_all(&pass);
   return status;

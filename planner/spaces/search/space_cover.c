@@ -350,11 +350,11 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   int32_t n = s->problem->n;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *pass.seen, &pass.seen));
-  PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill, &pass.fill));
-  PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
-  PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
-  PLIM_CHECK(cover(&pass, &state));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *pass.seen, &pass.seen));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill, &pass.fill));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
+  PLIM_TRY_OR_DONE(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
+  PLIM_TRY_OR_DONE(cover(&pass, &state));
   *fits = state == COVERED;
 done:
   plim_release(ctx, pass.seen, n, sizeof *pass.seen);

@@ -307,15 +307,15 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   plim_status status;
   *fits = 0;
   lay_out(&pass);
-  PLIM_CHECK(plim_block_allocate(pass.ctx, &pass.block));
+  PLIM_TRY_OR_DONE(plim_block_allocate(pass.ctx, &pass.block));
   lay_out(&pass);
   for (int32_t e = 0; e < s->n && able; e++) {
-    PLIM_CHECK(push_run(&pass, s->event[e].node, s->event[e].at));
-    PLIM_CHECK(run_stack(&pass, &able));
+    PLIM_TRY_OR_DONE(push_run(&pass, s->event[e].node, s->event[e].at));
+    PLIM_TRY_OR_DONE(run_stack(&pass, &able));
     if (able) drop_unread(&pass);
   }
   if (able && pass.to.n > 0) {
-    PLIM_CHECK(plim_space_sequence_take(s, &pass.to));
+    PLIM_TRY_OR_DONE(plim_space_sequence_take(s, &pass.to));
     *fits = s->valid && plim_space_sequence_is_within(s, rules->budget);
   }
 done:

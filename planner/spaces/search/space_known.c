@@ -83,8 +83,8 @@ static plim_status read_plan(const known_reader *reader, const plim_space_plan *
   *allowed = plan->n_spaces == reader->problem->platform->n_spaces && plan->n_commands > 0 &&
              memcmp(plan->fingerprint, reader->problem->graph->fingerprint, sizeof plan->fingerprint) == 0;
   if (!*allowed) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *next, &next));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *first, &first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_buffers, sizeof *next, &next));
   read_commands(reader, plan, first, next, out, allowed);
   status = out->status;
 done:

@@ -118,12 +118,12 @@ plim_status plim_space_repair(plim_space_sequence *s, const plim_space_rules *ru
   repair_pass pass = {.problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
   plim_status status;
   *legal = 1;
-  PLIM_CHECK(plim_allocate(p->ctx, cells, sizeof *pass.open, &pass.open));
-  PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *pass.busy, &pass.busy));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, cells, sizeof *pass.open, &pass.open));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n, sizeof *pass.busy, &pass.busy));
   for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_event(&pass, &s->event[e]);
-  PLIM_CHECK(pass.to.status);
+  PLIM_TRY_OR_DONE(pass.to.status);
   if (*legal) {
-    PLIM_CHECK(plim_space_sequence_take(s, &pass.to));
+    PLIM_TRY_OR_DONE(plim_space_sequence_take(s, &pass.to));
     *legal = s->valid;
   }
 done:

@@ -221,14 +221,14 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
   int64_t loads = (int64_t)problem->platform->n_devices + problem->platform->n_links;
   plim_status status;
   *found = (plim_space_found){.fits = 0};
-  PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_taken, &search.link_taken));
-  PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_places, &search.link_places));
-  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *search.device, &search.device));
-  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *search.order, &search.order));
-  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *search.waiting, &search.waiting));
-  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *search.marked, &search.marked));
-  PLIM_CHECK(plim_allocate(ctx, loads, sizeof *search.load_ns, &search.load_ns));
-  PLIM_CHECK(search_sequence(&search, found, out));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_taken, &search.link_taken));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_places, &search.link_places));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->n, sizeof *search.device, &search.device));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->n, sizeof *search.order, &search.order));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *search.waiting, &search.waiting));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->n, sizeof *search.marked, &search.marked));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, loads, sizeof *search.load_ns, &search.load_ns));
+  PLIM_TRY_OR_DONE(search_sequence(&search, found, out));
 done:
   plim_space_sequence_free(&search.now);
   plim_space_sequence_free(&search.next);

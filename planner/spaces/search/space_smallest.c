@@ -164,16 +164,16 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   int64_t deadline = 0;
   plim_status status;
   *cut_short = 0;
-  PLIM_CHECK(set_budgets(&search));
+  PLIM_TRY_OR_DONE(set_budgets(&search));
   plim_space_name_budgets(&given, p->platform, options->budget);
-  if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&search, &deadline));
+  if (options->deadline_ns < INT64_MAX) PLIM_TRY_OR_DONE(least_deadline(&search, &deadline));
   if (deadline > 0) {
     plim_text_format(&words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
   } else {
-    PLIM_CHECK(tell_budgets(&search, options->budget, &words, cut_short));
+    PLIM_TRY_OR_DONE(tell_budgets(&search, options->budget, &words, cut_short));
   }
-  PLIM_CHECK(given.status);
-  PLIM_CHECK(words.status);
+  PLIM_TRY_OR_DONE(given.status);
+  PLIM_TRY_OR_DONE(words.status);
   status = plim_fail(p->ctx, PLIM_ENOFIT, "the search found no plan of '%s' in %s%s: %s", p->graph->name, given.chars,
                      options->deadline_ns < INT64_MAX ? " within the deadline" : "", words.chars);
 done:

@@ -33,13 +33,6 @@ int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int3
   return plan->packed ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
-int plim_check_computes(const plim_checker *check) {
-  for (int32_t k = 0; k < check->plan->n_page_spaces; k++) {
-    if (check->plan->page[k].computes) return 1;
-  }
-  return 0;
-}
-
 /* Does the buffer hold its storage before the first command? It does when it begins at command 0, no op writes it, and
  * that command does not copy to it. */
 static int is_given(const plim_checker *check, const plim_plan_buffer *buffer) {

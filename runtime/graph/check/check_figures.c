@@ -39,7 +39,7 @@ static plim_status check_times(const plim_checker *check) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its commands %s %lld ns", (long long)plan->time_ns,
                      plan->n_page_spaces == 0 ? "add up to" : "take", (long long)time_ns);
   }
-  int64_t least_ns = plim_check_computes(check) ? 0 : plan->keep_all_ns; /* several devices may take less */
+  int64_t least_ns = plim_plan_other_devices(plan) > 0 ? 0 : plan->keep_all_ns; /* several devices may take less */
   if (plan->keep_all_ns < 0 || least_ns > plan->bound_ns || plan->bound_ns > plan->time_ns) {
     return plim_fail(check->ctx, PLIM_EPLAN,
                      "keep-all %lld ns, bound %lld ns and time %lld ns of the plan are not in ascending order",

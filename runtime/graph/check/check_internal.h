@@ -34,9 +34,6 @@ PLIM_MUST_USE plim_status plim_check_overlap(const plim_checker *check);
  * waits as they are in the list. So every execution computes the same as the list. */
 PLIM_MUST_USE plim_status plim_check_queues(const plim_checker *check);
 
-/* May ops run in spaces other than space 0? */
-int plim_check_computes(const plim_checker *check);
-
 /* Find the space in which each persistent storage and each input is before the first command: home [n_storages] out,
  * PLIM_NONE: none. PLIM_EPLAN when a storage is in two. */
 PLIM_MUST_USE plim_status plim_check_homes(const plim_checker *check, int32_t *home);

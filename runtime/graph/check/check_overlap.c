@@ -14,12 +14,12 @@ typedef struct placed {
 } placed;
 
 /* Node 1 is the root, node i has the children 2 i and 2 i + 1, command j is the leaf n_commands + j. */
-typedef struct tree {
+typedef struct range_tree {
   const plim_checker *check;
   int64_t n;      /* leaves: commands of the plan */
   int32_t *cover; /* [2 n] highest buffer among those set on the whole node, or PLIM_NONE */
   int32_t *most;  /* [2 n] highest buffer in any command of the node */
-} tree;
+} range_tree;
 
 static int64_t buffer_top(const plim_checker *check, int32_t buffer) {
   return buffer < 0 ? 0 : check->plan->buffer[buffer].offset + check->plan->buffer[buffer].bytes;
@@ -29,41 +29,43 @@ static int32_t higher(const plim_checker *check, int32_t a, int32_t b) {
   return buffer_top(check, b) > buffer_top(check, a) ? b : a;
 }
 
-static void set_node(tree *t, int64_t node, int32_t buffer) {
-  t->cover[node] = higher(t->check, t->cover[node], buffer);
-  t->most[node] = higher(t->check, t->most[node], buffer);
+static void set_node(range_tree *tree, int64_t node, int32_t buffer) {
+  tree->cover[node] = higher(tree->check, tree->cover[node], buffer);
+  tree->most[node] = higher(tree->check, tree->most[node], buffer);
 }
 
-static void refresh_parents(tree *t, int64_t node) {
+static void refresh_parents(range_tree *tree, int64_t node) {
   for (node /= 2; node >= 1; node /= 2) {
-    int32_t below = higher(t->check, t->most[2 * node], t->most[2 * node + 1]);
-    t->most[node] = higher(t->check, t->cover[node], below);
+    int32_t below = higher(tree->check, tree->most[2 * node], tree->most[2 * node + 1]);
+    tree->most[node] = higher(tree->check, tree->cover[node], below);
   }
 }
 
 /* Enter the buffer into the tree for all of its commands. */
-static void tree_set(tree *t, int32_t buffer) {
-  int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
+static void tree_set(range_tree *tree, int32_t buffer) {
+  int64_t first = tree->n + tree->check->plan->buffer[buffer].begin,
+          last = tree->n + tree->check->plan->buffer[buffer].end - 1;
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
-    if (low % 2 == 1) set_node(t, low++, buffer);
-    if (high % 2 == 1) set_node(t, --high, buffer);
+    if (low % 2 == 1) set_node(tree, low++, buffer);
+    if (high % 2 == 1) set_node(tree, --high, buffer);
   }
-  refresh_parents(t, first);
-  refresh_parents(t, last);
+  refresh_parents(tree, first);
+  refresh_parents(tree, last);
 }
 
-static int32_t cover_above(const tree *t, int64_t node, int32_t best) {
-  for (node /= 2; node >= 1; node /= 2) best = higher(t->check, best, t->cover[node]);
+static int32_t cover_above(const range_tree *tree, int64_t node, int32_t best) {
+  for (node /= 2; node >= 1; node /= 2) best = higher(tree->check, best, tree->cover[node]);
   return best;
 }
 
 /* The buffer in the tree with the highest end in the commands of `buffer`, or PLIM_NONE. */
-static int32_t tree_most(const tree *t, int32_t buffer) {
-  int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
-  int32_t best = cover_above(t, last, cover_above(t, first, PLIM_NONE));
+static int32_t tree_most(const range_tree *tree, int32_t buffer) {
+  int64_t first = tree->n + tree->check->plan->buffer[buffer].begin,
+          last = tree->n + tree->check->plan->buffer[buffer].end - 1;
+  int32_t best = cover_above(tree, last, cover_above(tree, first, PLIM_NONE));
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
-    if (low % 2 == 1) best = higher(t->check, best, t->most[low++]);
-    if (high % 2 == 1) best = higher(t->check, best, t->most[--high]);
+    if (low % 2 == 1) best = higher(tree->check, best, tree->most[low++]);
+    if (high % 2 == 1) best = higher(tree->check, best, tree->most[--high]);
   }
   return best;
 }
@@ -74,11 +76,11 @@ static int compare_placed(const void *a, const void *b) {
   return plim_integers_compare(x->buffer, y->buffer);
 }
 
-static plim_status sweep(tree *t, const placed *order, int32_t n) {
-  const plim_checker *check = t->check;
+static plim_status sweep(range_tree *tree, const placed *order, int32_t n) {
+  const plim_checker *check = tree->check;
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &check->plan->buffer[order[i].buffer];
-    int32_t other = tree_most(t, order[i].buffer);
+    int32_t other = tree_most(tree, order[i].buffer);
     if (buffer_top(check, other) > buffer->offset) {
       const plim_plan_buffer *low = &check->plan->buffer[other];
       int32_t command = low->begin > buffer->begin ? low->begin : buffer->begin;
@@ -88,7 +90,7 @@ static plim_status sweep(tree *t, const placed *order, int32_t n) {
                               plim_check_storage_name(check, low->storage), (long long)low->offset,
                               (long long)buffer_top(check, other));
     }
-    tree_set(t, order[i].buffer);
+    tree_set(tree, order[i].buffer);
   }
   return PLIM_OK;
 }
@@ -97,21 +99,21 @@ static plim_status check_overlaps(const plim_checker *check, int32_t space) {
   const plim_plan *plan = check->plan;
   int32_t n = 0;
   placed *order = NULL;
-  tree t = {.check = check, .n = plan->n_commands};
+  range_tree tree = {.check = check, .n = plan->n_commands};
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
-  PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
-  PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.most, &t.most));
-  for (int64_t i = 0; i < 2 * t.n; i++) t.cover[i] = t.most[i] = PLIM_NONE;
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, 2 * tree.n, sizeof *tree.cover, &tree.cover));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, 2 * tree.n, sizeof *tree.most, &tree.most));
+  for (int64_t i = 0; i < 2 * tree.n; i++) tree.cover[i] = tree.most[i] = PLIM_NONE;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     if (plan->buffer[i].space == space) order[n++] = (placed){plan->buffer[i].offset, i};
   }
   qsort(order, (size_t)n, sizeof *order, compare_placed);
-  status = sweep(&t, order, n);
+  status = sweep(&tree, order, n);
 done:
   plim_release(check->ctx, order, plan->n_buffers, sizeof *order);
-  plim_release(check->ctx, t.cover, 2 * t.n, sizeof *t.cover);
-  plim_release(check->ctx, t.most, 2 * t.n, sizeof *t.most);
+  plim_release(check->ctx, tree.cover, 2 * tree.n, sizeof *tree.cover);
+  plim_release(check->ctx, tree.most, 2 * tree.n, sizeof *tree.most);
   return status;
 }
 
@@ -140,9 +142,9 @@ static plim_status check_peak(const plim_checker *check, int32_t space, int64_t 
   const plim_plan *plan = check->plan;
   int64_t *begin = NULL, *end = NULL, peak = 0, n = (int64_t)plan->n_commands + 1;
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *begin, &begin));
-  PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *end, &end));
-  PLIM_CHECK(find_peak(check, space, begin, end, &peak));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, n, sizeof *begin, &begin));
+  PLIM_TRY_OR_DONE(plim_allocate(check->ctx, n, sizeof *end, &end));
+  PLIM_TRY_OR_DONE(find_peak(check, space, begin, end, &peak));
   if (peak != stated) {
     status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says a peak of %lld bytes, its buffers add up to %lld",
                        (long long)stated, (long long)peak);

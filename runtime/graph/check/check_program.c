@@ -71,10 +71,10 @@ static plim_status make_rows(plim_context *ctx, const plim_graph *graph, const p
   const char **name_of = NULL;
   int32_t *home = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, persistent_count(graph), sizeof **row, row));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *name_of, &name_of));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *home, &home));
-  PLIM_CHECK(plim_check_homes(&check, home));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, persistent_count(graph), sizeof **row, row));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *name_of, &name_of));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages, sizeof *home, &home));
+  PLIM_TRY_OR_DONE(plim_check_homes(&check, home));
   persistents(graph, plan, name_of, home, *row);
 done:
   plim_release(ctx, name_of, graph->n_storages, sizeof *name_of);
@@ -105,8 +105,8 @@ plim_status plim_program_check(plim_context *ctx, int32_t n, const plim_graph *c
     if (!plan[i]->packed) return plim_fail(ctx, PLIM_EPLAN, "plan %d of the program has no addresses", i);
   }
   if (n == 0) return PLIM_OK;
-  PLIM_CHECK(make_rows(ctx, graph[0], plan[0], &first));
-  for (int32_t i = 1; i < n; i++) PLIM_CHECK(compare_plan(ctx, i, graph, plan, first));
+  PLIM_TRY_OR_DONE(make_rows(ctx, graph[0], plan[0], &first));
+  for (int32_t i = 1; i < n; i++) PLIM_TRY_OR_DONE(compare_plan(ctx, i, graph, plan, first));
 done:
   plim_release(ctx, first, persistent_count(graph[0]), sizeof *first);
   return status;

@@ -11,10 +11,10 @@
 enum { MOST_BYTES = 1 << 20 };
 static const double most_rate = 1e30;
 
-typedef struct reader {
+typedef struct platform_reader {
   plim_json *doc;
   plim_platform *platform; /* with room for as many spaces as the devices list, repeats included */
-} reader;
+} platform_reader;
 
 /* Copy a name of a device or a space, if it is one that costs may have. */
 static void copy_name(plim_json_at *at, const char *key, const char *name, char *to) {
@@ -26,22 +26,22 @@ static void copy_name(plim_json_at *at, const char *key, const char *name, char 
 }
 
 /* The space of that name; adds a new one. */
-static int32_t space_of(reader *r, plim_json_at *list, const char *name) {
-  plim_platform *p = r->platform;
+static int32_t space_of(platform_reader *reader, plim_json_at *list, const char *name) {
+  plim_platform *p = reader->platform;
   char clean[PLIM_COSTS_NAME_BYTES] = "";
   copy_name(list, NULL, name, clean);
   int32_t s = plim_platform_find_space(p, clean);
-  if (r->doc->status != PLIM_OK || s >= 0) return s;
+  if (reader->doc->status != PLIM_OK || s >= 0) return s;
   memcpy(p->space[p->n_spaces].name, clean, sizeof clean);
   return p->n_spaces++;
 }
 
-static void read_device(reader *r, plim_json_at *at, int32_t i) {
-  plim_platform_device *d = &r->platform->device[i];
+static void read_device(platform_reader *reader, plim_json_at *at, int32_t i) {
+  plim_platform_device *d = &reader->platform->device[i];
   int32_t n = 0;
   char name[PLIM_COSTS_NAME_BYTES] = "";
   copy_name(at, "name", plim_json_text(at, "name"), name);
-  if (r->doc->status == PLIM_OK && plim_platform_find_device(r->platform, name) >= 0) {
+  if (reader->doc->status == PLIM_OK && plim_platform_find_device(reader->platform, name) >= 0) {
     plim_json_fail(at, "name", "two devices are called '%s'", name);
   }
   memcpy(d->name, name, sizeof name);
@@ -54,35 +54,35 @@ static void read_device(reader *r, plim_json_at *at, int32_t i) {
   if (plim_json_has(at, "watt")) d->watt = plim_json_real(at, "watt", 0, 1e9);
   d->idle_watt = plim_json_real(at, "idle_watt", 0, 1e9);
   plim_json_at list = plim_json_list(at, "spaces", &n);
-  if (r->doc->status == PLIM_OK && n == 0) plim_json_fail(&list, NULL, "is empty: a device computes in a space");
-  for (int32_t k = 0; k < n && r->doc->status == PLIM_OK; k++) {
+  if (reader->doc->status == PLIM_OK && n == 0) plim_json_fail(&list, NULL, "is empty: a device computes in a space");
+  for (int32_t k = 0; k < n && reader->doc->status == PLIM_OK; k++) {
     const char *text = plim_json_text_item(&list, k);
-    int32_t s = r->doc->status == PLIM_OK ? space_of(r, &list, text) : PLIM_NONE;
+    int32_t s = reader->doc->status == PLIM_OK ? space_of(reader, &list, text) : PLIM_NONE;
     if (k == 0) d->space = s;
   }
   plim_json_end(at);
 }
 
-static int32_t read_end(reader *r, plim_json_at *at, const char *key) {
+static int32_t read_end(platform_reader *reader, plim_json_at *at, const char *key) {
   const char *name = plim_json_text(at, key);
-  int32_t s = r->doc->status == PLIM_OK ? plim_platform_find_space(r->platform, name) : 0;
+  int32_t s = reader->doc->status == PLIM_OK ? plim_platform_find_space(reader->platform, name) : 0;
   if (s < 0) plim_json_fail(at, key, "no device has a space '%.80s'", name);
   return s;
 }
 
-static void read_link(reader *r, plim_json_at *at, int32_t i) {
-  plim_platform_link l = {.from = read_end(r, at, "from")};
-  l.to = read_end(r, at, "to");
+static void read_link(platform_reader *reader, plim_json_at *at, int32_t i) {
+  plim_platform_link l = {.from = read_end(reader, at, "from")};
+  l.to = read_end(reader, at, "to");
   l.latency_s = plim_json_real(at, "latency_s", 0, 1e6);
   l.bytes_per_second = plim_json_real(at, "bytes_per_second", 1e-3, most_rate);
   l.watt = plim_json_real(at, "watt", 0, 1e9);
   l.duplex = plim_json_bool(at, "duplex");
   plim_json_end(at);
-  if (r->doc->status != PLIM_OK) return;
+  if (reader->doc->status != PLIM_OK) return;
   if (l.from == l.to) plim_json_fail(at, "to", "a link leads from a space to another");
-  r->platform->n_links = i; /* so that only the links before are searched */
-  if (plim_platform_find_link(r->platform, l.from, l.to) >= 0) plim_json_fail(at, NULL, "is there twice");
-  r->platform->link[i] = l;
+  reader->platform->n_links = i; /* so that only the links before are searched */
+  if (plim_platform_find_link(reader->platform, l.from, l.to) >= 0) plim_json_fail(at, NULL, "is there twice");
+  reader->platform->link[i] = l;
 }
 
 /* Number of spaces that the devices list, repeats included; at most one above the largest number allowed. */
@@ -95,7 +95,7 @@ static int32_t count_spaces(const plim_json_at *devices, int32_t n) {
 }
 
 static void read_json(plim_json *doc, plim_platform **out) {
-  reader r = {.doc = doc};
+  platform_reader reader = {.doc = doc};
   int32_t n = 0, n_links = 0;
   plim_json_at root = plim_json_root(doc);
   if (plim_json_has(&root, "plimsoll") || plim_json_has(&root, "version")) plim_document_read_head(&root, "platform");
@@ -105,19 +105,19 @@ static void read_json(plim_json *doc, plim_platform **out) {
   plim_json_end(&root);
   if (doc->status == PLIM_OK && n == 0) plim_json_fail(&devices, NULL, "is empty: a platform has a device");
   if (doc->status != PLIM_OK) return;
-  plim_json_take(&root, plim_platform_new(doc->ctx, n, count_spaces(&devices, n), n_links, &r.platform));
+  plim_json_take(&root, plim_platform_new(doc->ctx, n, count_spaces(&devices, n), n_links, &reader.platform));
   if (doc->status != PLIM_OK) return;
-  plim_platform *p = r.platform;
+  plim_platform *p = reader.platform;
   int32_t capacity = p->n_spaces;
   p->n_spaces = 0;
   copy_name(&root, "name", name, p->name);
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&devices, i);
-    if (doc->status == PLIM_OK) read_device(&r, &at, i);
+    if (doc->status == PLIM_OK) read_device(&reader, &at, i);
   }
   for (int32_t i = 0; i < n_links && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&links, i);
-    if (doc->status == PLIM_OK) read_link(&r, &at, i);
+    if (doc->status == PLIM_OK) read_link(&reader, &at, i);
   }
   p->n_links = n_links;
   if (doc->status == PLIM_OK) {

@@ -372,14 +372,14 @@ static plim_status check_order(plim_context *ctx, const plim_graph *graph, const
   int64_t clocks = plim_mul_checked(k.n_commands, k.n_queues), marks = plim_mul_checked(k.n_buffers, k.n_queues);
   int64_t spaces = plim_mul_checked(plan->n_spaces, k.n_queues);
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, clocks, sizeof *k.clock, &k.clock));
-  PLIM_CHECK(plim_allocate(ctx, k.n_commands, sizeof *k.place, &k.place));
-  PLIM_CHECK(plim_allocate(ctx, k.n_buffers, sizeof *k.track, &k.track));
-  PLIM_CHECK(plim_allocate(ctx, marks, sizeof *k.touched, &k.touched));
-  PLIM_CHECK(plim_allocate(ctx, k.n_buffers, sizeof *k.by_end, &k.by_end));
-  PLIM_CHECK(plim_allocate(ctx, spaces, sizeof *k.released, &k.released));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.runs, &k.runs));
-  PLIM_CHECK(check_all(&k));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, clocks, sizeof *k.clock, &k.clock));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, k.n_commands, sizeof *k.place, &k.place));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, k.n_buffers, sizeof *k.track, &k.track));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, marks, sizeof *k.touched, &k.touched));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, k.n_buffers, sizeof *k.by_end, &k.by_end));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, spaces, sizeof *k.released, &k.released));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_ops, sizeof *k.runs, &k.runs));
+  PLIM_TRY_OR_DONE(check_all(&k));
 done:
   plim_release(ctx, k.clock, clocks, sizeof *k.clock);
   plim_release(ctx, k.place, k.n_commands, sizeof *k.place);

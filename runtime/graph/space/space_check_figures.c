@@ -63,7 +63,7 @@ enum { NOWHERE = -1, UNKNOWN = -2 };
 
 /* The time of every op once on the fastest device. Two limits of it are found; they are equal when no time is unknown.
  */
-typedef struct keep_all {
+typedef struct keep_all_figures {
   const plim_graph *graph;
   const plim_space_plan *plan;
   int32_t *run;   /* [n_devices][n_ops] 1 + the first command that runs an op on a device, 0: none */
@@ -71,86 +71,86 @@ typedef struct keep_all {
   int32_t missing; /* 1: a time is unknown */
   int32_t device;  /* the fastest device that is known to run every op, or PLIM_NONE */
   int64_t device_ns;
-} keep_all;
+} keep_all_figures;
 
-static int64_t run_at(const keep_all *k, int32_t device, int32_t op) {
-  return (int64_t)device * k->graph->n_ops + op;
+static int64_t run_at(const keep_all_figures *keep_all, int32_t device, int32_t op) {
+  return (int64_t)device * keep_all->graph->n_ops + op;
 }
 
 /* The first run of an op on a device; NULL: none. */
-static const plim_space_command *run_of(const keep_all *k, int32_t device, int32_t op) {
-  int32_t run = k->run[run_at(k, device, op)];
-  return run > 0 ? &k->plan->command[run - 1] : NULL;
+static const plim_space_command *run_of(const keep_all_figures *keep_all, int32_t device, int32_t op) {
+  int32_t run = keep_all->run[run_at(keep_all, device, op)];
+  return run > 0 ? &keep_all->plan->command[run - 1] : NULL;
 }
 
 /* The time of an op on a device, or UNKNOWN or NOWHERE. `named`: index of the device among those that the graph names,
  * PLIM_NONE: it is none of these. */
-static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int32_t op) {
-  const plim_costs *costs = k->graph->costs;
-  const plim_space_command *run = run_of(k, device, op);
+static int64_t time_there(const keep_all_figures *keep_all, int32_t device, int32_t named, int32_t op) {
+  const plim_costs *costs = keep_all->graph->costs;
+  const plim_space_command *run = run_of(keep_all, device, op);
   int64_t given = named >= 0 ? costs->duration[plim_costs_duration_at(costs, op, named)] : PLIM_UNKNOWN;
   if (given >= 0) return given;
   if (run) return run->time_ns;
   if (costs && costs->flops[op] >= 0) return UNKNOWN;
   if (costs && costs->n_devices > 0) return NOWHERE;
-  return k->graph->op[op].time_ns >= 0 ? k->graph->op[op].time_ns : NOWHERE;
+  return keep_all->graph->op[op].time_ns >= 0 ? keep_all->graph->op[op].time_ns : NOWHERE;
 }
 
-static void add_device(keep_all *k, int32_t device) {
-  const plim_costs *costs = k->graph->costs;
-  int32_t named = costs ? plim_costs_find_device(costs, k->plan->device[device].name) : PLIM_NONE;
+static void add_device(keep_all_figures *keep_all, int32_t device) {
+  const plim_costs *costs = keep_all->graph->costs;
+  int32_t named = costs ? plim_costs_find_device(costs, keep_all->plan->device[device].name) : PLIM_NONE;
   int64_t sum = 0;
   int all = 1;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    int64_t time_ns = time_there(k, device, named, o);
-    if (time_ns == UNKNOWN) k->missing = 1;
+  for (int32_t o = 0; o < keep_all->graph->n_ops; o++) {
+    int64_t time_ns = time_there(keep_all, device, named, o);
+    if (time_ns == UNKNOWN) keep_all->missing = 1;
     all = all && time_ns >= 0;
     if (time_ns == NOWHERE) continue;
     if (time_ns == UNKNOWN) time_ns = 0;
     sum = plim_integers_add_capped(sum, time_ns);
-    if (k->least[o] < 0 || time_ns < k->least[o]) k->least[o] = time_ns;
+    if (keep_all->least[o] < 0 || time_ns < keep_all->least[o]) keep_all->least[o] = time_ns;
   }
-  if (!all || (k->device >= 0 && sum >= k->device_ns)) return;
-  k->device = device;
-  k->device_ns = sum;
+  if (!all || (keep_all->device >= 0 && sum >= keep_all->device_ns)) return;
+  keep_all->device = device;
+  keep_all->device_ns = sum;
 }
 
 /* Find limits of the energy of every op once. It is known only when the fastest device runs every op in this plan. */
-static void find_energy(const keep_all *k, double *low, double *high) {
+static void find_energy(const keep_all_figures *keep_all, double *low, double *high) {
   double joule = 0, watt = 0;
   *low = 0;
   *high = INFINITY;
-  if (k->missing || k->device < 0) return;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    const plim_space_command *run = run_of(k, k->device, o);
+  if (keep_all->missing || keep_all->device < 0) return;
+  for (int32_t o = 0; o < keep_all->graph->n_ops; o++) {
+    const plim_space_command *run = run_of(keep_all, keep_all->device, o);
     if (!run) return;
     joule += run->joule;
   }
-  for (int32_t d = 0; d < k->plan->n_devices; d++) watt += k->plan->device[d].idle_watt;
-  *low = *high = joule + watt * ((double)k->device_ns * 1e-9);
+  for (int32_t d = 0; d < keep_all->plan->n_devices; d++) watt += keep_all->plan->device[d].idle_watt;
+  *low = *high = joule + watt * ((double)keep_all->device_ns * 1e-9);
 }
 
-static void find_time(const keep_all *k, double *low, double *high) {
+static void find_time(const keep_all_figures *keep_all, double *low, double *high) {
   int64_t least = 0;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    least = plim_integers_add_capped(least, k->least[o] > 0 ? k->least[o] : 0);
+  for (int32_t o = 0; o < keep_all->graph->n_ops; o++) {
+    least = plim_integers_add_capped(least, keep_all->least[o] > 0 ? keep_all->least[o] : 0);
   }
-  *low = (double)(k->device >= 0 && !k->missing ? k->device_ns : least);
-  *high = k->device >= 0 ? (double)k->device_ns : k->missing ? INFINITY : *low;
+  *low = (double)(keep_all->device >= 0 && !keep_all->missing ? keep_all->device_ns : least);
+  *high = keep_all->device >= 0 ? (double)keep_all->device_ns : keep_all->missing ? INFINITY : *low;
 }
 
-static plim_status compare_keep_all(keep_all *k) {
-  const plim_space_plan *p = k->plan;
+static plim_status compare_keep_all(keep_all_figures *keep_all) {
+  const plim_space_plan *p = keep_all->plan;
   double low, high;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = PLIM_NONE;
+  for (int32_t o = 0; o < keep_all->graph->n_ops; o++) keep_all->least[o] = PLIM_NONE;
   for (int32_t c = 0; c < p->n_commands; c++) {
     const plim_space_command *command = &p->command[c];
     if (command->kind != PLIM_SPACE_COMMAND_RUN) continue;
-    int32_t *first = &k->run[run_at(k, command->device, command->op)];
+    int32_t *first = &keep_all->run[run_at(keep_all, command->device, command->op)];
     if (*first == 0) *first = c + 1;
   }
-  for (int32_t d = 0; d < p->n_devices; d++) add_device(k, d);
-  (p->objective == PLIM_OBJECTIVE_ENERGY ? find_energy : find_time)(k, &low, &high);
+  for (int32_t d = 0; d < p->n_devices; d++) add_device(keep_all, d);
+  (p->objective == PLIM_OBJECTIVE_ENERGY ? find_energy : find_time)(keep_all, &low, &high);
   if (p->keep_all >= low && p->keep_all <= high) return PLIM_OK;
   if (low < high) {
     return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once takes from %.17g to %.17g", p->keep_all, low,
@@ -161,27 +161,27 @@ static plim_status compare_keep_all(keep_all *k) {
 }
 
 static plim_status check_keep_all(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
-  keep_all k = {.graph = graph, .plan = plan, .device = PLIM_NONE};
+  keep_all_figures keep_all = {.graph = graph, .plan = plan, .device = PLIM_NONE};
   int64_t runs = plim_mul_checked(graph->n_ops, plan->n_devices);
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, runs, sizeof *k.run, &k.run));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.least, &k.least));
-  PLIM_CHECK(compare_keep_all(&k));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, runs, sizeof *keep_all.run, &keep_all.run));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_ops, sizeof *keep_all.least, &keep_all.least));
+  PLIM_TRY_OR_DONE(compare_keep_all(&keep_all));
 done:
-  plim_release(ctx, k.run, runs, sizeof *k.run);
-  plim_release(ctx, k.least, graph->n_ops, sizeof *k.least);
+  plim_release(ctx, keep_all.run, runs, sizeof *keep_all.run);
+  plim_release(ctx, keep_all.least, graph->n_ops, sizeof *keep_all.least);
   return status;
 }
 
 static plim_status check_figures(plim_context *ctx, const plim_space_plan *p) {
   plim_space_figures f = {.makespan_ns = 0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_CHECK(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
-  PLIM_CHECK(plim_space_plan_simulate(p, &f));
-  PLIM_CHECK(compare(p, &f));
-  PLIM_CHECK(check_promises(ctx, p));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_TRY_OR_DONE(plim_space_plan_simulate(p, &f));
+  PLIM_TRY_OR_DONE(compare(p, &f));
+  PLIM_TRY_OR_DONE(check_promises(ctx, p));
 done:
   plim_release(ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
   plim_release(ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);

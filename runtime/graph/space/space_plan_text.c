@@ -13,102 +13,102 @@ static const double most_joule = 1e30;
 
 /* ---- writing ---- */
 
-static void write_name(plim_text *t, const char *key, const char *name) {
-  plim_text_format(t, "\"%s\": ", key);
-  plim_text_quote(t, name);
+static void write_name(plim_text *text, const char *key, const char *name) {
+  plim_text_format(text, "\"%s\": ", key);
+  plim_text_quote(text, name);
 }
 
-static void write_real(plim_text *t, const char *key, double x, int known) {
-  plim_text_format(t, "\"%s\": ", key);
+static void write_real(plim_text *text, const char *key, double x, int known) {
+  plim_text_format(text, "\"%s\": ", key);
   if (known) {
-    plim_text_real(t, x);
+    plim_text_real(text, x);
   } else {
-    plim_text_add(t, "null");
+    plim_text_add(text, "null");
   }
 }
 
-static void write_int(plim_text *t, const char *key, int64_t x, int64_t none) {
-  plim_text_format(t, "\"%s\": ", key);
-  plim_document_write_int(t, x, none);
+static void write_int(plim_text *text, const char *key, int64_t x, int64_t none) {
+  plim_text_format(text, "\"%s\": ", key);
+  plim_document_write_int(text, x, none);
 }
 
-static void begin_row(plim_text *t, int32_t i) {
-  plim_text_add(t, i > 0 ? ",\n    {" : "\n    {");
+static void begin_row(plim_text *text, int32_t i) {
+  plim_text_add(text, i > 0 ? ",\n    {" : "\n    {");
 }
 
-static void write_command(plim_text *t, const plim_space_plan *p, const plim_space_command *c) {
+static void write_command(plim_text *text, const plim_space_plan *p, const plim_space_command *c) {
   if (c->kind == PLIM_SPACE_COMMAND_RUN) {
-    plim_text_format(t, "\"run\": %d, \"device\": %d, ", c->op, c->device);
+    plim_text_format(text, "\"run\": %d, \"device\": %d, ", c->op, c->device);
   } else {
-    plim_text_add(t, "\"copy\": ");
-    plim_document_write_ids(t, c->storage, c->n_storages);
-    plim_text_format(t, ", \"from\": %d, \"to\": %d, ", c->from, c->to);
+    plim_text_add(text, "\"copy\": ");
+    plim_document_write_ids(text, c->storage, c->n_storages);
+    plim_text_format(text, ", \"from\": %d, \"to\": %d, ", c->from, c->to);
   }
-  plim_text_format(t, "\"queue\": %d, \"wait\": ", c->queue);
-  plim_document_write_ids(t, c->wait, c->n_wait);
-  plim_text_format(t, ", \"time_ns\": %lld, ", (long long)c->time_ns);
-  write_real(t, "joule", c->joule, p->has_energy);
-  plim_text_format(t, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)c->begin_ns, (long long)c->end_ns);
+  plim_text_format(text, "\"queue\": %d, \"wait\": ", c->queue);
+  plim_document_write_ids(text, c->wait, c->n_wait);
+  plim_text_format(text, ", \"time_ns\": %lld, ", (long long)c->time_ns);
+  write_real(text, "joule", c->joule, p->has_energy);
+  plim_text_format(text, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)c->begin_ns, (long long)c->end_ns);
 }
 
-static void write_places(plim_text *t, const plim_space_plan *p) {
-  plim_text_add(t, "  \"devices\": [");
+static void write_places(plim_text *text, const plim_space_plan *p) {
+  plim_text_add(text, "  \"devices\": [");
   for (int32_t i = 0; i < p->n_devices; i++) {
-    begin_row(t, i);
-    write_name(t, "name", p->device[i].name);
-    plim_text_format(t, ", \"space\": %d, ", p->device[i].space);
-    write_real(t, "idle_watt", p->device[i].idle_watt, 1);
-    plim_text_add(t, "}");
+    begin_row(text, i);
+    write_name(text, "name", p->device[i].name);
+    plim_text_format(text, ", \"space\": %d, ", p->device[i].space);
+    write_real(text, "idle_watt", p->device[i].idle_watt, 1);
+    plim_text_add(text, "}");
   }
-  plim_text_add(t, "\n  ],\n  \"spaces\": [");
+  plim_text_add(text, "\n  ],\n  \"spaces\": [");
   for (int32_t i = 0; i < p->n_spaces; i++) {
-    begin_row(t, i);
-    write_name(t, "name", p->space[i].name);
-    plim_text_add(t, ", ");
-    write_int(t, "budget_bytes", p->space[i].budget_bytes, PLIM_BYTES_UNLIMITED);
-    plim_text_format(t, ", \"peak_bytes\": %lld}", (long long)p->space[i].peak_bytes);
+    begin_row(text, i);
+    write_name(text, "name", p->space[i].name);
+    plim_text_add(text, ", ");
+    write_int(text, "budget_bytes", p->space[i].budget_bytes, PLIM_BYTES_UNLIMITED);
+    plim_text_format(text, ", \"peak_bytes\": %lld}", (long long)p->space[i].peak_bytes);
   }
-  plim_text_add(t, "\n  ],\n  \"queues\": [");
+  plim_text_add(text, "\n  ],\n  \"queues\": [");
   for (int32_t i = 0; i < p->n_queues; i++) {
-    begin_row(t, i);
-    write_name(t, "name", p->queue[i].name);
-    plim_text_add(t, ", ");
-    write_int(t, "device", p->queue[i].device, PLIM_NONE);
-    plim_text_add(t, "}");
+    begin_row(text, i);
+    write_name(text, "name", p->queue[i].name);
+    plim_text_add(text, ", ");
+    write_int(text, "device", p->queue[i].device, PLIM_NONE);
+    plim_text_add(text, "}");
   }
 }
 
-void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
-  plim_document_write_version(t, "plan", VERSION);
-  plim_text_format(t, "  \"graph\": \"%s\",\n  ", p->fingerprint);
-  write_name(t, "planner", p->planner);
-  plim_text_add(t, ",\n  ");
-  write_name(t, "class", plim_space_plan_class_name(p->plan_class));
-  plim_text_format(t, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(p->objective));
-  write_int(t, "deadline_ns", p->deadline_ns, PLIM_TIME_UNLIMITED);
-  plim_text_format(t, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)p->makespan_ns,
+void plim_space_plan_write(plim_text *text, const plim_space_plan *p) {
+  plim_document_write_version(text, "plan", VERSION);
+  plim_text_format(text, "  \"graph\": \"%s\",\n  ", p->fingerprint);
+  write_name(text, "planner", p->planner);
+  plim_text_add(text, ",\n  ");
+  write_name(text, "class", plim_space_plan_class_name(p->plan_class));
+  plim_text_format(text, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(p->objective));
+  write_int(text, "deadline_ns", p->deadline_ns, PLIM_TIME_UNLIMITED);
+  plim_text_format(text, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)p->makespan_ns,
                    (long long)p->serial_ns);
-  write_real(t, "energy_joule", p->energy_joule, p->has_energy);
-  plim_text_add(t, ",\n  ");
-  write_real(t, "keep_all", p->keep_all, 1);
-  plim_text_add(t, ",\n  ");
-  write_real(t, "bound", p->bound, 1);
-  plim_text_format(t, ",\n  \"proved\": %s,\n", p->proved ? "true" : "false");
-  write_places(t, p);
-  plim_text_add(t, "\n  ],\n  \"commands\": [");
+  write_real(text, "energy_joule", p->energy_joule, p->has_energy);
+  plim_text_add(text, ",\n  ");
+  write_real(text, "keep_all", p->keep_all, 1);
+  plim_text_add(text, ",\n  ");
+  write_real(text, "bound", p->bound, 1);
+  plim_text_format(text, ",\n  \"proved\": %s,\n", p->proved ? "true" : "false");
+  write_places(text, p);
+  plim_text_add(text, "\n  ],\n  \"commands\": [");
   for (int32_t i = 0; i < p->n_commands; i++) {
-    begin_row(t, i);
-    write_command(t, p, &p->command[i]);
+    begin_row(text, i);
+    write_command(text, p, &p->command[i]);
   }
-  plim_text_add(t, "\n  ],\n  \"buffers\": [");
+  plim_text_add(text, "\n  ],\n  \"buffers\": [");
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_space_buffer *b = &p->buffer[i];
-    begin_row(t, i);
-    write_int(t, "storage", b->storage, PLIM_WORKSPACE);
-    plim_text_format(t, ", \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}", b->space,
+    begin_row(text, i);
+    write_int(text, "storage", b->storage, PLIM_WORKSPACE);
+    plim_text_format(text, ", \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}", b->space,
                      b->begin, b->end, (long long)b->bytes);
   }
-  plim_text_add(t, "\n  ]\n}\n");
+  plim_text_add(text, "\n  ]\n}\n");
 }
 
 plim_status plim_space_plan_save(const plim_space_plan *plan, const char *path) {
@@ -119,7 +119,7 @@ plim_status plim_space_plan_save(const plim_space_plan *plan, const char *path) 
 
 /* ---- reading ---- */
 
-typedef struct lists {
+typedef struct plan_lists {
   plim_json *doc;
   plim_space_plan plan;
   plim_space_device *device;
@@ -129,65 +129,67 @@ typedef struct lists {
   plim_space_buffer *buffer;
   int32_t *ids; /* storages and waits of every command; it moves while it grows */
   int64_t n_ids, cap_ids;
-} lists;
+} plan_lists;
 
-static void free_lists(plim_context *ctx, lists *l) {
-  plim_release(ctx, l->device, l->plan.n_devices, sizeof *l->device);
-  plim_release(ctx, l->space, l->plan.n_spaces, sizeof *l->space);
-  plim_release(ctx, l->queue, l->plan.n_queues, sizeof *l->queue);
-  plim_release(ctx, l->command, l->plan.n_commands, sizeof *l->command);
-  plim_release(ctx, l->buffer, l->plan.n_buffers, sizeof *l->buffer);
-  plim_release(ctx, l->ids, l->cap_ids, sizeof *l->ids);
+static void free_lists(plim_context *ctx, plan_lists *lists) {
+  plim_release(ctx, lists->device, lists->plan.n_devices, sizeof *lists->device);
+  plim_release(ctx, lists->space, lists->plan.n_spaces, sizeof *lists->space);
+  plim_release(ctx, lists->queue, lists->plan.n_queues, sizeof *lists->queue);
+  plim_release(ctx, lists->command, lists->plan.n_commands, sizeof *lists->command);
+  plim_release(ctx, lists->buffer, lists->plan.n_buffers, sizeof *lists->buffer);
+  plim_release(ctx, lists->ids, lists->cap_ids, sizeof *lists->ids);
 }
 
-static void read_devices(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "devices", &l->plan.n_devices, &l->device, sizeof *l->device);
-  for (int32_t i = 0; i < l->plan.n_devices && l->doc->status == PLIM_OK; i++) {
+static void read_devices(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list =
+      plim_document_list(root, "devices", &lists->plan.n_devices, &lists->device, sizeof *lists->device);
+  for (int32_t i = 0; i < lists->plan.n_devices && lists->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_json_copy(&at, "name", l->device[i].name, sizeof l->device[i].name);
-    l->device[i].space = plim_json_index(&at, "space");
-    l->device[i].idle_watt = plim_json_real(&at, "idle_watt", 0, most_joule);
+    plim_json_copy(&at, "name", lists->device[i].name, sizeof lists->device[i].name);
+    lists->device[i].space = plim_json_index(&at, "space");
+    lists->device[i].idle_watt = plim_json_real(&at, "idle_watt", 0, most_joule);
     plim_json_end(&at);
   }
 }
 
-static void read_spaces(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "spaces", &l->plan.n_spaces, &l->space, sizeof *l->space);
-  for (int32_t i = 0; i < l->plan.n_spaces && l->doc->status == PLIM_OK; i++) {
+static void read_spaces(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list = plim_document_list(root, "spaces", &lists->plan.n_spaces, &lists->space, sizeof *lists->space);
+  for (int32_t i = 0; i < lists->plan.n_spaces && lists->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_json_copy(&at, "name", l->space[i].name, sizeof l->space[i].name);
-    l->space[i].budget_bytes = plim_json_limit(&at, "budget_bytes");
-    l->space[i].peak_bytes = plim_json_amount(&at, "peak_bytes");
+    plim_json_copy(&at, "name", lists->space[i].name, sizeof lists->space[i].name);
+    lists->space[i].budget_bytes = plim_json_limit(&at, "budget_bytes");
+    lists->space[i].peak_bytes = plim_json_amount(&at, "peak_bytes");
     plim_json_end(&at);
   }
 }
 
-static void read_queues(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "queues", &l->plan.n_queues, &l->queue, sizeof *l->queue);
-  for (int32_t i = 0; i < l->plan.n_queues && l->doc->status == PLIM_OK; i++) {
+static void read_queues(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list = plim_document_list(root, "queues", &lists->plan.n_queues, &lists->queue, sizeof *lists->queue);
+  for (int32_t i = 0; i < lists->plan.n_queues && lists->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_json_copy(&at, "name", l->queue[i].name, sizeof l->queue[i].name);
-    l->queue[i].device = plim_json_index_or_none(&at, "device");
+    plim_json_copy(&at, "name", lists->queue[i].name, sizeof lists->queue[i].name);
+    lists->queue[i].device = plim_json_index_or_none(&at, "device");
     plim_json_end(&at);
   }
 }
 
-static int32_t read_ids(plim_json_at *at, const char *key, lists *l) {
+static int32_t read_ids(plim_json_at *at, const char *key, plan_lists *lists) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(at, key, &n);
-  if (l->doc->status != PLIM_OK) return 0;
-  plim_json_take(&list, plim_array_reserve(l->doc->ctx, &l->ids, &l->cap_ids, l->n_ids + n, sizeof *l->ids));
-  for (int32_t i = 0; i < n && l->doc->status == PLIM_OK; i++) {
-    l->ids[l->n_ids++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  if (lists->doc->status != PLIM_OK) return 0;
+  plim_json_take(
+      &list, plim_array_reserve(lists->doc->ctx, &lists->ids, &lists->cap_ids, lists->n_ids + n, sizeof *lists->ids));
+  for (int32_t i = 0; i < n && lists->doc->status == PLIM_OK; i++) {
+    lists->ids[lists->n_ids++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
   }
   return n;
 }
 
-static void read_command(plim_json_at *at, lists *l, plim_space_command *c) {
+static void read_command(plim_json_at *at, plan_lists *lists, plim_space_command *c) {
   if (plim_json_has(at, "collective")) plim_json_fail(at, "collective", "is reserved: this version has none");
   c->kind = plim_json_has(at, "copy") ? PLIM_SPACE_COMMAND_COPY : PLIM_SPACE_COMMAND_RUN;
   if (c->kind == PLIM_SPACE_COMMAND_COPY) {
-    c->n_storages = read_ids(at, "copy", l);
+    c->n_storages = read_ids(at, "copy", lists);
     c->from = plim_json_index(at, "from");
     c->to = plim_json_index(at, "to");
   } else {
@@ -195,29 +197,30 @@ static void read_command(plim_json_at *at, lists *l, plim_space_command *c) {
     c->device = plim_json_index(at, "device");
   }
   c->queue = plim_json_index(at, "queue");
-  c->n_wait = read_ids(at, "wait", l);
+  c->n_wait = read_ids(at, "wait", lists);
   c->time_ns = plim_json_amount(at, "time_ns");
   c->joule = plim_json_real_or_null(at, "joule", 0, most_joule, -1);
   c->begin_ns = plim_json_amount(at, "begin_ns");
   c->end_ns = plim_json_amount(at, "end_ns");
-  if (l->doc->status == PLIM_OK && l->plan.has_energy != (c->joule >= 0)) {
+  if (lists->doc->status == PLIM_OK && lists->plan.has_energy != (c->joule >= 0)) {
     plim_json_fail(at, "joule", "is %s in a plan %s energy", c->joule >= 0 ? "given" : "null",
-                   l->plan.has_energy ? "with" : "without");
+                   lists->plan.has_energy ? "with" : "without");
   }
   plim_json_end(at);
 }
 
-static void read_commands(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "commands", &l->plan.n_commands, &l->command, sizeof *l->command);
-  for (int32_t i = 0; i < l->plan.n_commands && l->doc->status == PLIM_OK; i++) {
+static void read_commands(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list =
+      plim_document_list(root, "commands", &lists->plan.n_commands, &lists->command, sizeof *lists->command);
+  for (int32_t i = 0; i < lists->plan.n_commands && lists->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    read_command(&at, l, &l->command[i]);
+    read_command(&at, lists, &lists->command[i]);
   }
   int64_t next = 0;
-  for (int32_t i = 0; i < l->plan.n_commands && l->ids && l->doc->status == PLIM_OK; i++) {
-    l->command[i].storage = l->ids + next;
-    l->command[i].wait = l->ids + next + l->command[i].n_storages;
-    next += (int64_t)l->command[i].n_storages + l->command[i].n_wait;
+  for (int32_t i = 0; i < lists->plan.n_commands && lists->ids && lists->doc->status == PLIM_OK; i++) {
+    lists->command[i].storage = lists->ids + next;
+    lists->command[i].wait = lists->ids + next + lists->command[i].n_storages;
+    next += (int64_t)lists->command[i].n_storages + lists->command[i].n_wait;
   }
 }
 
@@ -226,11 +229,12 @@ static int is_sorted(const plim_space_buffer *a, const plim_space_buffer *b) {
   return a->storage != b->storage ? (uint32_t)a->storage < (uint32_t)b->storage : a->space < b->space;
 }
 
-static void read_buffers(plim_json_at *root, lists *l) {
-  plim_json_at list = plim_document_list(root, "buffers", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
-  for (int32_t i = 0; i < l->plan.n_buffers && l->doc->status == PLIM_OK; i++) {
+static void read_buffers(plim_json_at *root, plan_lists *lists) {
+  plim_json_at list =
+      plim_document_list(root, "buffers", &lists->plan.n_buffers, &lists->buffer, sizeof *lists->buffer);
+  for (int32_t i = 0; i < lists->plan.n_buffers && lists->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_space_buffer *b = &l->buffer[i];
+    plim_space_buffer *b = &lists->buffer[i];
     b->storage = (int32_t)plim_json_int_or_null(&at, "storage", 0, INT32_MAX, PLIM_WORKSPACE);
     b->space = plim_json_index(&at, "space");
     b->begin = plim_json_index(&at, "begin");
@@ -267,22 +271,22 @@ static void read_head(plim_json_at *root, plim_space_plan *p) {
 }
 
 static void read_plan(plim_json *doc, plim_space_plan **out) {
-  lists l = {.doc = doc};
+  plan_lists lists = {.doc = doc};
   plim_json_at root = plim_json_root(doc);
-  read_head(&root, &l.plan);
-  read_devices(&root, &l);
-  read_spaces(&root, &l);
-  read_queues(&root, &l);
-  read_commands(&root, &l);
-  read_buffers(&root, &l);
+  read_head(&root, &lists.plan);
+  read_devices(&root, &lists);
+  read_spaces(&root, &lists);
+  read_queues(&root, &lists);
+  read_commands(&root, &lists);
+  read_buffers(&root, &lists);
   plim_json_end(&root);
-  l.plan.device = l.device;
-  l.plan.space = l.space;
-  l.plan.queue = l.queue;
-  l.plan.command = l.command;
-  l.plan.buffer = l.buffer;
-  if (doc->status == PLIM_OK) plim_json_take(&root, plim_space_plan_from_parts(doc->ctx, &l.plan, out));
-  free_lists(doc->ctx, &l);
+  lists.plan.device = lists.device;
+  lists.plan.space = lists.space;
+  lists.plan.queue = lists.queue;
+  lists.plan.command = lists.command;
+  lists.plan.buffer = lists.buffer;
+  if (doc->status == PLIM_OK) plim_json_take(&root, plim_space_plan_from_parts(doc->ctx, &lists.plan, out));
+  free_lists(doc->ctx, &lists);
 }
 
 plim_status plim_space_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,

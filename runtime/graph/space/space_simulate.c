@@ -58,10 +58,10 @@ static plim_status simulate_peaks(const plim_space_plan *p, int64_t *change, int
 plim_status plim_space_plan_simulate(const plim_space_plan *p, plim_space_figures *out) {
   int64_t *free_ns = NULL, *change = NULL, n = p->n_spaces * ((int64_t)p->n_commands + 1);
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_queues, sizeof *free_ns, &free_ns));
-  PLIM_CHECK(plim_allocate(p->ctx, n, sizeof *change, &change));
-  PLIM_CHECK(simulate_times(p, free_ns, out));
-  PLIM_CHECK(simulate_peaks(p, change, out->peak_bytes));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, p->n_queues, sizeof *free_ns, &free_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(p->ctx, n, sizeof *change, &change));
+  PLIM_TRY_OR_DONE(simulate_times(p, free_ns, out));
+  PLIM_TRY_OR_DONE(simulate_peaks(p, change, out->peak_bytes));
 done:
   plim_release(p->ctx, change, n, sizeof *change);
   plim_release(p->ctx, free_ns, p->n_queues, sizeof *free_ns);

@@ -179,17 +179,18 @@ static plim_status ascend_once(plim_context *ctx, void *user) {
   plim_cut_rows rows = {.ctx = ctx};
   plim_status status;
   int32_t impossible;
-  PLIM_CHECK(plim_problem_make(ctx, t->a->c.graph, t->a->c.profile, &t->a->c.options, PLIM_CLASS_FIXED, &problem));
-  PLIM_CHECK(plim_cut_model_make(problem, 1, &model));
-  PLIM_CHECK(plim_cut_flow_new(model, &flow));
-  PLIM_CHECK(plim_cut_ascent_new(model, flow, t->a->cost, cuts_at(model, t->budget), t->budget, &rows, &ascent));
+  PLIM_TRY_OR_DONE(
+      plim_problem_make(ctx, t->a->c.graph, t->a->c.profile, &t->a->c.options, PLIM_CLASS_FIXED, &problem));
+  PLIM_TRY_OR_DONE(plim_cut_model_make(problem, 1, &model));
+  PLIM_TRY_OR_DONE(plim_cut_flow_new(model, &flow));
+  PLIM_TRY_OR_DONE(plim_cut_ascent_new(model, flow, t->a->cost, cuts_at(model, t->budget), t->budget, &rows, &ascent));
   status = plim_cut_ascend(ascent, never, NULL, &impossible);
   if (status == PLIM_OK) status = plim_cut_rows_add(&rows, &plim_cut_ascent_rows(ascent)->row[0]);
   if (status != PLIM_OK) goto done;
   rows.row[0].price = 1e-3;
   plim_cut_ascent_free(ascent);
   ascent = NULL;
-  PLIM_CHECK(plim_cut_ascent_new(model, flow, t->a->cost, cuts_at(model, t->budget), t->budget, &rows, &ascent));
+  PLIM_TRY_OR_DONE(plim_cut_ascent_new(model, flow, t->a->cost, cuts_at(model, t->budget), t->budget, &rows, &ascent));
 done:
   plim_cut_rows_free(&rows);
   plim_cut_ascent_free(ascent);

@@ -38,8 +38,8 @@ static plim_status search(plim_context *c, const plim_boxes *boxes, int64_t capa
   plim_status status;
   int64_t used;
   *outcome = PLIM_PACK_LIMIT;
-  PLIM_CHECK(plim_units_make(c, boxes, &units));
-  PLIM_CHECK(plim_niche_new(&units, &niche));
+  PLIM_TRY_OR_DONE(plim_units_make(c, boxes, &units));
+  PLIM_TRY_OR_DONE(plim_niche_new(&units, &niche));
   for (int32_t restart = 0; restart < to && *outcome == PLIM_PACK_LIMIT; restart++) {
     const plim_exact_limits limits = {nodes > 0 ? nodes : plim_niche_share(restart), INT64_MAX};
     *outcome = plim_niche_run(niche, capacity, restart, &limits, offset, &used);

@@ -172,7 +172,7 @@ static plim_status make(plim_context *memory, void *user) {
   plim_units units = {0};
   plim_pairs *pairs = NULL;
   plim_status status;
-  PLIM_CHECK(plim_units_make(memory, &c->boxes, &units));
+  PLIM_TRY_OR_DONE(plim_units_make(memory, &c->boxes, &units));
   status = plim_pairs_new(&units, &pairs);
 done:
   plim_pairs_free(pairs);

@@ -269,11 +269,11 @@ static plim_status open_step_close(plim_context *failing, void *user) {
   const plim_plan *p = plan;
   hash_kernels kernels = with_fault(HASH_RIGHT, 0);
   plim_status status;
-  PLIM_CHECK(plim_device_open(failing, "cpu", &options, &inner));
-  PLIM_CHECK(plim_device_check_open(inner, &over));
-  PLIM_CHECK(plim_exec_open(failing, over, &exec_options, 1, &g, &p, &exec));
+  PLIM_TRY_OR_DONE(plim_device_open(failing, "cpu", &options, &inner));
+  PLIM_TRY_OR_DONE(plim_device_check_open(inner, &over));
+  PLIM_TRY_OR_DONE(plim_exec_open(failing, over, &exec_options, 1, &g, &p, &exec));
   write_sources(exec, 0);
-  PLIM_CHECK(plim_exec_step(exec, 0, hash_run, &kernels));
+  PLIM_TRY_OR_DONE(plim_exec_step(exec, 0, hash_run, &kernels));
 done:
   plim_exec_close(exec);
   plim_device_close(over);

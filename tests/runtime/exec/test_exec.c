@@ -471,12 +471,12 @@ static plim_status open_step_close(plim_context *ctx, void *user) {
   random_plan_options plan = random_plan_options_default(9);
   plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_EACH);
   plim_status status;
-  PLIM_CHECK(random_graph_make(ctx, &graph, &r.graph));
-  PLIM_CHECK(random_profile_make(r.graph, 9, 3, &r.profile));
-  PLIM_CHECK(random_plan_make(r.graph, r.profile, &plan, &r.plan));
+  PLIM_TRY_OR_DONE(random_graph_make(ctx, &graph, &r.graph));
+  PLIM_TRY_OR_DONE(random_profile_make(r.graph, 9, 3, &r.profile));
+  PLIM_TRY_OR_DONE(random_plan_make(r.graph, r.profile, &plan, &r.plan));
   const plim_graph *graphs = r.graph;
   const plim_plan *plans = r.plan;
-  PLIM_CHECK(plim_exec_open(ctx, NULL, &options, 1, &graphs, &plans, &r.exec));
+  PLIM_TRY_OR_DONE(plim_exec_open(ctx, NULL, &options, 1, &graphs, &plans, &r.exec));
 done:
   plim_exec_close(r.exec);
   plim_plan_free(r.plan);

@@ -355,10 +355,10 @@ static plim_status build(plim_context *c, void *user) {
   int32_t x, y, id;
   plim_status status;
   PLIM_TRY(plim_graph_begin(c, "g", 1, &b));
-  PLIM_CHECK(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &shape, &x));
-  PLIM_CHECK(plim_graph_add(b, "y", PLIM_ROLE_OUTPUT, &shape, &y));
+  PLIM_TRY_OR_DONE(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &shape, &x));
+  PLIM_TRY_OR_DONE(plim_graph_add(b, "y", PLIM_ROLE_OUTPUT, &shape, &y));
   plim_op_spec relu = {.name = "relu", .kind = PLIM_OP_RELU, .n_in = 1, .in = {x}, .n_out = 1, .out = {y}};
-  PLIM_CHECK(plim_graph_add_op(b, &relu, &id));
+  PLIM_TRY_OR_DONE(plim_graph_add_op(b, &relu, &id));
   status = plim_graph_end(b, &g);
   b = NULL;
   plim_graph_free(g);

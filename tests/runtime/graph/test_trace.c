@@ -210,9 +210,9 @@ static plim_status write_one(plim_context *ctx, void *user) {
   plim_trace_writer *w = NULL;
   int64_t time[SMALL_OPS] = {0};
   plim_status status;
-  PLIM_CHECK(plim_graph_load(ctx, plim_test_path("g.json"), &g));
-  PLIM_CHECK(plim_plan_load(ctx, plim_test_path("p.json"), &plan));
-  PLIM_CHECK(plim_trace_begin(g, plan, user, &w));
+  PLIM_TRY_OR_DONE(plim_graph_load(ctx, plim_test_path("g.json"), &g));
+  PLIM_TRY_OR_DONE(plim_plan_load(ctx, plim_test_path("p.json"), &plan));
+  PLIM_TRY_OR_DONE(plim_trace_begin(g, plan, user, &w));
   (void)plim_trace_add(w, 0, time);
   status = plim_trace_end(w);
 done:

@@ -234,9 +234,9 @@ static plim_status make_all(plim_context *ctx, void *user) {
   plim_net *net = NULL;
   plim_graph *train = NULL, *eval = NULL;
   plim_status status;
-  PLIM_CHECK(plim_model_make(ctx, "resnet20", &options, &net));
-  PLIM_CHECK(plim_net_train_graph(net, &train));
-  PLIM_CHECK(plim_net_eval_graph(net, &eval));
+  PLIM_TRY_OR_DONE(plim_model_make(ctx, "resnet20", &options, &net));
+  PLIM_TRY_OR_DONE(plim_net_train_graph(net, &train));
+  PLIM_TRY_OR_DONE(plim_net_eval_graph(net, &eval));
 done:
   plim_graph_free(eval);
   plim_graph_free(train);

@@ -46,7 +46,7 @@ static plim_profiler_options options_beside(int32_t beside) {
   plim_profiler_options options = plim_profiler_options_default();
   options.repeats = 1;
   options.cache_dir = "";
-  options.beside = beside;
+  options.busy_devices = beside;
   return options;
 }
 

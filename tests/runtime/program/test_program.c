@@ -226,6 +226,51 @@ Test(program, the_faster_layout_is_chosen_and_the_first_of_two_that_differ_by_le
   }
 }
 
+/* In NHWC a batch that no plan fits. */
+static plim_status make_larger_net_in_nhwc(void *user, const plim_net_options *net, plim_net **out) {
+  plim_net_options larger = *net;
+  if (net->layout == PLIM_NHWC) larger.batch = ASKED;
+  return make_net_of_cost(user, &larger, out);
+}
+
+static int64_t bound_of(plim_layout layout) {
+  plim_program_source modelled = source;
+  plim_program *program = NULL;
+  plim_plan_floor floor;
+  modelled.net.batch = 2;
+  modelled.net.height = modelled.net.width = 8;
+  modelled.net.layout = layout;
+  cr_assert_eq(plim_program_make(device, &modelled, &program), PLIM_OK);
+  cr_assert_eq(
+      plim_plan_bound(ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN], &planning, &floor),
+      PLIM_OK);
+  plim_program_free(program);
+  return floor.bound_bytes;
+}
+
+/* The times of such a layout are modelled, and less than the measured ones of the other. */
+Test(program, a_layout_in_which_no_plan_fits_the_budget_is_not_chosen_before_one_in_which_a_plan_may) {
+  static const plim_layout orders[2][2] = {{PLIM_NHWC, PLIM_FLAT}, {PLIM_FLAT, PLIM_NHWC}};
+  plim_profiler_options profiler = plim_profiler_options_default();
+  profiler.cache_dir = "";
+  for (int i = 0; i < 2; i++) {
+    plim_program_source asked = plim_program_source_default();
+    plim_program *program = NULL;
+    fake_device_make(&fake, ctx, "fake");
+    cost_of[PLIM_FLAT] = INT64_C(1000000000);
+    asked.make = make_larger_net_in_nhwc;
+    asked.net.batch = 2;
+    asked.net.height = asked.net.width = 8;
+    asked.profiler = &profiler;
+    asked.budget = (plim_size){.bytes = bound_of(PLIM_FLAT)};
+    cr_assert_eq(plim_program_choose_layout(&fake.device, &asked, 2, orders[i], &program), PLIM_OK, "%s",
+                 plim_context_error(ctx));
+    cr_expect_eq(asked.net.layout, PLIM_FLAT, "order %d", i);
+    cr_expect(program->profile[PLIM_PROGRAM_TRAIN]->measured, "order %d", i);
+    plim_program_free(program);
+  }
+}
+
 static int measured_within(int64_t budget, int pages) {
   plim_profiler_options profiler = plim_profiler_options_default();
   plim_program_source asked = plim_program_source_default();

@@ -185,10 +185,10 @@ static plim_status write_page(const traced *t, json_t *data, const char *path) {
   char *text = json_dumps(data, JSON_ENSURE_ASCII | JSON_ESCAPE_SLASH | JSON_COMPACT);
   plim_status status;
   if (!text) return plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
-  PLIM_CHECK(plim_file_begin(t->ctx, path, &file));
-  PLIM_CHECK(plim_file_write(file, trace_page, head_end - trace_page));
-  PLIM_CHECK(plim_file_write(file, text, (int64_t)strlen(text)));
-  PLIM_CHECK(plim_file_write(file, rest, (int64_t)strlen(rest)));
+  PLIM_TRY_OR_DONE(plim_file_begin(t->ctx, path, &file));
+  PLIM_TRY_OR_DONE(plim_file_write(file, trace_page, head_end - trace_page));
+  PLIM_TRY_OR_DONE(plim_file_write(file, text, (int64_t)strlen(text)));
+  PLIM_TRY_OR_DONE(plim_file_write(file, rest, (int64_t)strlen(rest)));
   status = plim_file_commit(file);
   file = NULL;
 done:
