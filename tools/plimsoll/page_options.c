@@ -153,7 +153,9 @@ void paging_figures_plan(figures *f, int column, const plim_graph *graph, const 
     const plim_plan_space *page = &plan->page[plim_page_index(space)];
     (void)snprintf(key, sizeof key, "%s_arena_bytes", page->name);
     figures_bytes(f, column, key, page->name, page->arena_bytes);
-    figures_note(f, column, " of %s, planned", plim_size_print(page->budget_bytes, budget));
+    const int limited = page->budget_bytes < PLIM_BYTES_UNLIMITED;
+    figures_note(f, column, "%s%s, planned", limited ? " of " : "",
+                 limited ? plim_size_print(page->budget_bytes, budget) : "");
     for (int32_t other = 0; other < space; other++) {
       note_link(f, column, graph, plan, other, space);
       note_link(f, column, graph, plan, space, other);
