@@ -218,21 +218,36 @@ int json_output_end(int status) {
 
 /* Resident bytes from the kernel's count, split by what is known. */
 
+static int64_t within(int64_t bytes, int64_t most) {
+  return bytes < 0 ? 0 : bytes < most ? bytes : most;
+}
+
+/* Planning may have held more before the arenas were there than is outside of them at the process's most. */
+outside outside_split(int64_t total, int64_t dataset, plim_memory_use held) {
+  outside o = {.total = total > 0 ? total : 0, .gpu = -1};
+  o.dataset = within(dataset, o.total);
+  const int64_t room = o.total - o.dataset, most = held.bytes_peak - dataset;
+  o.documents = within(most <= room ? most : held.bytes - dataset, room);
+  o.before = most <= room ? 0 : most;
+  o.rest = room - o.documents;
+  return o;
+}
+
 outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t dataset_bytes) {
   struct rusage usage;
   (void)getrusage(RUSAGE_SELF, &usage);
-  outside o = {.total = (int64_t)usage.ru_maxrss * 1024 - arena_bytes, .dataset = dataset_bytes, .gpu = -1};
-  o.documents = plim_context_memory(ctx).bytes_peak - dataset_bytes;
-  o.rest = o.total - o.dataset - o.documents;
-  if (o.rest < 0) o.rest = 0;
-  return o;
+  return outside_split((int64_t)usage.ru_maxrss * 1024 - arena_bytes, dataset_bytes, plim_context_memory(ctx));
 }
 
 const char *outside_print(const outside *o, char *text) {
   char total[PLIM_SIZE_TEXT_BYTES], dataset[PLIM_SIZE_TEXT_BYTES], documents[PLIM_SIZE_TEXT_BYTES],
       rest[PLIM_SIZE_TEXT_BYTES];
-  (void)snprintf(text, OUTSIDE_TEXT_BYTES, "%s (data set %s, planning %s, program and libraries %s)",
-                 plim_size_print(o->total, total), plim_size_print(o->dataset, dataset),
-                 plim_size_print(o->documents, documents), plim_size_print(o->rest, rest));
+  const int n = snprintf(text, OUTSIDE_TEXT_BYTES, "%s (data set %s, planning %s, program and libraries %s)",
+                         plim_size_print(o->total, total), plim_size_print(o->dataset, dataset),
+                         plim_size_print(o->documents, documents), plim_size_print(o->rest, rest));
+  if (o->before > 0) {
+    (void)snprintf(text + n, OUTSIDE_TEXT_BYTES - (size_t)n, "; planning held %s before the arena was there",
+                   plim_size_print(o->before, total));
+  }
   return text;
 }
