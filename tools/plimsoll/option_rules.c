@@ -46,7 +46,6 @@ static const rule rules[] = {
     {COMMAND_PLAN, EXCLUDES, "front", "svg print-sequence online explain", NULL},
     {COMMAND_PLAN, EXCLUDES, "front !platform !SPACES", "memory",
      "a plan front takes the budgets from the smallest on; with several spaces --memory bounds the others"},
-    {COMMAND_PLAN, EXCLUDES, "front !graph", "objective=energy", "the front of a model is of times"},
     {COMMAND_PLAN, EXCLUDES, "print-sequence", OVER_SPACES, over_spaces},
     {COMMAND_PLAN, EXCLUDES, "addresses", OVER_SPACES, over_spaces},
     {COMMAND_PLAN, EXCLUDES, "profile", OVER_SPACES, over_spaces},
