@@ -123,6 +123,8 @@ static const rule rules[] = {
     {OF_MODELS, REFUSES, "objective=serial", NULL, "--objective serial is of graphs: give time or energy"},
     {COMMAND_TRAIN, REFUSES, "trace=-", NULL,
      "--trace cannot be - or a device: plan and graph are written to files beside it"},
+    {RUNS, REFUSES, "page-file=-", NULL,
+     "--page-file cannot be - or a device: what is paged out is read back from where it was written"},
     {COMMAND_PLAN, REFUSES, "front output !output=-|*.json|*.csv|*.svg", NULL,
      "--front -o {output}: the name has to end in .json, .csv or .svg"},
     {COMMAND_PACK, REFUSES, "graph !ARG=-|*.json", NULL, "--graph does not apply to {ARG}: only a plan has a graph"},
