@@ -222,14 +222,13 @@ static int64_t within(int64_t bytes, int64_t most) {
   return bytes < 0 ? 0 : bytes < most ? bytes : most;
 }
 
-/* Planning may have held more before the arenas were there than is outside of them at the process's most. */
+/* What planning gave back is not among the parts: the process has its most bytes once the arenas are there. */
 outside outside_split(int64_t total, int64_t dataset, plim_memory_use held) {
   outside o = {.total = total > 0 ? total : 0, .gpu = -1};
   o.dataset = within(dataset, o.total);
-  const int64_t room = o.total - o.dataset, most = held.bytes_peak - dataset;
-  o.documents = within(most <= room ? most : held.bytes - dataset, room);
-  o.before = most <= room ? 0 : most;
-  o.rest = room - o.documents;
+  o.documents = within(held.bytes - dataset, o.total - o.dataset);
+  o.rest = o.total - o.dataset - o.documents;
+  o.planning = within(held.bytes_peak - dataset, INT64_MAX);
   return o;
 }
 
@@ -241,13 +240,10 @@ outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t da
 
 const char *outside_print(const outside *o, char *text) {
   char total[PLIM_SIZE_TEXT_BYTES], dataset[PLIM_SIZE_TEXT_BYTES], documents[PLIM_SIZE_TEXT_BYTES],
-      rest[PLIM_SIZE_TEXT_BYTES];
-  const int n = snprintf(text, OUTSIDE_TEXT_BYTES, "%s (data set %s, planning %s, program and libraries %s)",
-                         plim_size_print(o->total, total), plim_size_print(o->dataset, dataset),
-                         plim_size_print(o->documents, documents), plim_size_print(o->rest, rest));
-  if (o->before > 0) {
-    (void)snprintf(text + n, OUTSIDE_TEXT_BYTES - (size_t)n, "; planning held %s before the arena was there",
-                   plim_size_print(o->before, total));
-  }
+      rest[PLIM_SIZE_TEXT_BYTES], planning[PLIM_SIZE_TEXT_BYTES];
+  (void)snprintf(
+      text, OUTSIDE_TEXT_BYTES, "%s (data set %s, documents %s, program and libraries %s); planning held %s at most",
+      plim_size_print(o->total, total), plim_size_print(o->dataset, dataset), plim_size_print(o->documents, documents),
+      plim_size_print(o->rest, rest), plim_size_print(o->planning, planning));
   return text;
 }

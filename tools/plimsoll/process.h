@@ -85,10 +85,9 @@ int json_output_end(int status);
 typedef struct outside {
   int64_t total;         /* most resident bytes of the process, without the arenas: the sum of the next three */
   int64_t dataset;       /* images and labels */
-  int64_t documents;     /* documents and planning: what the memory hook held, without the data set; the most of it, or
-                            where `total` has no room for that, what it holds now */
+  int64_t documents;     /* graphs, profiles, plans: what the memory hook holds now, without the data set */
   int64_t rest;          /* program, libraries, thread stacks */
-  int64_t before;        /* the most of documents and planning where `total` has no room for it; else 0 */
+  int64_t planning;      /* the most that the hook held, without the data set: mostly before the arenas were there */
   int64_t gpu, gpu_free; /* on the GPU: beside the arenas, and left; gpu -1: there is none */
   int64_t gpu_growth;    /* beside the arenas since the second run of each plan */
   int32_t gpu_others;    /* 1: what other programs hold there is among `gpu`, since no one can tell it apart */
@@ -103,7 +102,7 @@ outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t da
 
 enum { OUTSIDE_TEXT_BYTES = 240 };
 
-/* "38.2 MiB (data set 30.0 MiB, planning 1.2 MiB, program and libraries 7.0 MiB)" */
+/* "38.2 MiB (data set 30.0 MiB, documents 1.2 MiB, program and libraries 7.0 MiB); planning held 9.0 MiB at most" */
 const char *outside_print(const outside *o, char *text);
 
 #endif
