@@ -7,6 +7,9 @@
  * slower by that. With energy, a call for no fewer bytes and no earlier deadline has a plan that takes no more of it
  * than that of a call before it with the same rates and powers.
  *
+ * A plan of a file has the name of the search that it comes from, by budgets and effort. A search is not repeated with
+ * equal budgets, rates and effort: the best kept plan is taken.
+ *
  * A kept plan is believed as far as this call can see: its variants are rows of the profile, and the checker proves it
  * with the times that the links have now. A file that is missing or wrong in any way holds no plans. */
 #include <assert.h>
@@ -25,7 +28,8 @@
 #include "runtime/graph/profile_internal.h"
 
 static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files */
-enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16 };
+enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16, SEARCH_HASH = 20 };
+static const char search_prefix[] = "search ";
 
 typedef struct kept_plans {
   plim_context *ctx;
@@ -34,9 +38,10 @@ typedef struct kept_plans {
   const plim_plan_options *options;
   plim_queue_spaces spaces; /* of the options */
   char path[PLIM_FILE_PATH_BYTES], prefix[PREFIX_BYTES];
-  plim_plans *plans;         /* of the file for these rates; NULL: none */
-  plim_plan *best;           /* the best one within budgets and deadline, with the rates of this call; NULL: none */
-  int32_t best_is_of_others; /* 1: a file for other rates has it */
+  char search[PLIM_PLANS_NAME_BYTES]; /* name of the search of this call */
+  int32_t is_known;                   /* 1: the file has the plan of that search, or a better one */
+  plim_plans *plans;                  /* of the file for these rates; NULL: none */
+  plim_plan *best; /* the best one within budgets and deadline, with the rates of this call; NULL: none */
 } kept_plans;
 
 /* ---- which file ---- */
@@ -71,14 +76,27 @@ static void write_rates(plim_text *t, const plim_paging *o, int32_t n_spaces) {
   if (o->powers) write_powers(t, o, n_spaces);
 }
 
+/* All that decides what a search finds, beside structure and rates. */
+static void write_search(plim_text *t, const kept_plans *kept) {
+  const plim_plan_options *o = kept->options;
+  plim_text_format(t, "seed %llu\niterations %lld\nlimit %lld\nthreads %d\ncopies %d\nbrief %d\nfirst %d\n",
+                   (unsigned long long)o->seed, (long long)o->iterations, (long long)o->time_limit_ns, (int)o->threads,
+                   (int)o->copies, (int)o->brief, (int)o->paging->first_plan);
+  for (int32_t s = 0; s < kept->spaces.n; s++) plim_text_format(t, "%lld\n", (long long)kept->spaces.budget_bytes[s]);
+}
+
 static plim_status find_names(kept_plans *kept) {
-  char structure[PLIM_SHA256_HEX_BYTES], rates[PLIM_SHA256_HEX_BYTES], name[2 * PREFIX_BYTES];
+  char structure[PLIM_SHA256_HEX_BYTES], rates[PLIM_SHA256_HEX_BYTES], search[PLIM_SHA256_HEX_BYTES];
+  char name[2 * PREFIX_BYTES];
   const char *folder = kept->options->front_folder;
-  plim_text of_structure = {.ctx = kept->ctx}, of_rates = {.ctx = kept->ctx};
+  plim_text of_structure = {.ctx = kept->ctx}, of_rates = {.ctx = kept->ctx}, of_search = {.ctx = kept->ctx};
   write_structure(&of_structure, kept);
   PLIM_TRY(plim_front_hash(&of_structure, structure));
   write_rates(&of_rates, kept->options->paging, kept->spaces.n);
   PLIM_TRY(plim_front_hash(&of_rates, rates));
+  write_search(&of_search, kept);
+  PLIM_TRY(plim_front_hash(&of_search, search));
+  (void)snprintf(kept->search, sizeof kept->search, "%s%.*s", search_prefix, SEARCH_HASH, search);
   (void)snprintf(kept->prefix, sizeof kept->prefix, "paged-%.*s-", (int)HASH, structure);
   (void)snprintf(name, sizeof name, "%s%.*s.json", kept->prefix, (int)HASH, rates);
   plim_cache_path(folder[0] ? folder : NULL, name, kept->path);
@@ -166,20 +184,22 @@ static int would_be_best(const kept_plans *kept, const plim_plan *plan) {
   return !kept->best || plim_paging_is_better(paging, plan, kept->best);
 }
 
-/* Make the plan the best one where it is better, and sound. */
-static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t is_of_others) {
+/* Make the plan the best one where it is better, and sound. *serves 1: the best one is now as good as the plan. */
+static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t *serves) {
   plim_plan *again = NULL;
+  *serves = 0;
   if (!has_spaces(kept, plan) || !has_rows(kept, plan)) return PLIM_OK;
   PLIM_TRY(retime(kept, plan, &again));
   const int better = again && would_be_best(kept, again);
   const plim_status status = better ? plim_plan_check(kept->ctx, kept->graph, again) : PLIM_EPLAN;
+  *serves = again && kept->best && !better;
   if (status != PLIM_OK) {
     plim_plan_free(again);
     return status == PLIM_ENOMEM ? status : PLIM_OK;
   }
+  *serves = 1;
   plim_plan_free(kept->best);
   kept->best = again;
-  kept->best_is_of_others = is_of_others;
   return PLIM_OK;
 }
 
@@ -189,7 +209,11 @@ static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_o
   plim_status status = plim_plans_load(kept->ctx, path, out);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
   assert(*out);
-  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) status = consider(kept, (*out)->plan[i], is_of_others);
+  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) {
+    int32_t serves;
+    status = consider(kept, (*out)->plan[i], &serves);
+    if (!is_of_others && serves && strcmp((*out)->name[i], kept->search) == 0) kept->is_known = 1;
+  }
   return status;
 }
 
@@ -226,20 +250,36 @@ static int is_of_use_beside(const kept_plans *kept, const plim_plan *other, cons
   return is || (has_links(kept, other) && plim_paging_is_better(kept->options->paging, other, plan));
 }
 
+/* Has the search ended before its end? A limit of its own is part of its effort. */
+static int was_cut_short(const kept_plans *kept) {
+  if (plim_context_cancelled(kept->ctx)) return 1;
+  return kept->options->time_limit_ns == 0 && plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK);
+}
+
+/* Name the plan of this call: its search, or a name that no plan has. */
+static void name_plan(const kept_plans *kept, char name[PLIM_PLANS_NAME_BYTES]) {
+  (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "%s", kept->search);
+  if (!was_cut_short(kept)) return;
+  int32_t i = 0;
+  do {
+    (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "cut short %d", (int)i++);
+  } while (kept->plans && plim_plans_find(kept->plans, name));
+}
+
 /* The plan, and those kept that need fewer bytes of a space or are better. What cannot be written is not kept. */
 static plim_status keep(const kept_plans *kept, const plim_plan *plan) {
+  char own[PLIM_PLANS_NAME_BYTES];
   const plim_plan *list[PLIM_PLANS_MAX];
-  char text[PLIM_PLANS_MAX][PLIM_PLANS_NAME_BYTES];
   const char *name[PLIM_PLANS_MAX];
   int32_t n = 0;
-  list[n++] = plan;
+  name_plan(kept, own);
+  list[n] = plan;
+  name[n++] = own;
   for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {
     const plim_plan *other = kept->plans->plan[i];
-    if (is_of_use_beside(kept, other, plan)) list[n++] = other;
-  }
-  for (int32_t i = 0; i < n; i++) {
-    (void)snprintf(text[i], sizeof text[i], "plan %d", (int)i);
-    name[i] = text[i];
+    if (strcmp(kept->plans->name[i], own) == 0 || !is_of_use_beside(kept, other, plan)) continue;
+    list[n] = other;
+    name[n++] = kept->plans->name[i];
   }
   plim_text document = {.ctx = kept->ctx};
   plim_plans_write(&document, n, name, list);
@@ -255,25 +295,30 @@ static int may_keep(const plim_plan_options *o) {
          o->numerics != PLIM_NUMERICS_GIVEN && !o->paging->beside;
 }
 
+/* Take the best kept plan. */
+static plim_status take(kept_plans *kept, plim_plan **out, int32_t *from_front) {
+  *out = kept->best;
+  kept->best = NULL;
+  *from_front = 1;
+  return PLIM_OK;
+}
+
 /* The plan of this call, or the best kept one where that is better. What the file for these rates does not have yet is
  * written there. */
 static plim_status make_or_take(kept_plans *kept, plim_plan **out, int32_t *from_front) {
   plim_plan *plan = NULL;
   PLIM_TRY(read_file(kept, kept->path, 0, &kept->plans));
   PLIM_TRY(read_others(kept));
+  if (kept->is_known) return take(kept, out, from_front);
   plim_status status = plim_paging_make(kept->ctx, kept->graph, kept->profile, kept->options, &plan);
   if (status != PLIM_OK && status != PLIM_ENOFIT && status != PLIM_ECANCEL) return status;
-  *from_front = kept->best && (!plan || plim_paging_is_better(kept->options->paging, kept->best, plan));
-  if (*from_front) {
+  if (kept->best && (!plan || plim_paging_is_better(kept->options->paging, kept->best, plan))) {
     plim_plan_free(plan);
-    plan = kept->best;
-    kept->best = NULL;
+    PLIM_TRY(take(kept, &plan, from_front));
   } else if (status != PLIM_OK) {
     return status;
   }
-  const int as_good = *from_front || (kept->best && !plim_paging_is_better(kept->options->paging, plan, kept->best));
-  const int is_there = as_good && !kept->best_is_of_others;
-  status = is_there ? PLIM_OK : keep(kept, plan);
+  status = keep(kept, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;

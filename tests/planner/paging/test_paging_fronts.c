@@ -154,6 +154,42 @@ Test(paging_fronts, a_plan_of_least_energy_is_kept) {
   paging_rig_free(&r);
 }
 
+static void count_reports(void *user, const plim_progress *progress) {
+  (void)progress;
+  ++*(int32_t *)user;
+}
+
+Test(paging_fronts, a_search_of_equal_effort_is_not_repeated) {
+  for (int energy = 0; energy < 2; energy++) {
+    paging_rig r = {0};
+    plim_status status;
+    int32_t was_kept = 0, reports = 0;
+    paging_rig_make(&r, 16, 1);
+    if (energy) r.paging.powers = &cheap_copies;
+    plim_context_set_progress(r.ctx, count_reports, &reports);
+    plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+    cr_assert(first && !was_kept && reports > 0, "%s", plim_context_error(r.ctx));
+    reports = 0;
+    plim_plan *again = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_assert(again && was_kept);
+    cr_expect_eq(reports, 0);
+    cr_expect_eq(again->time_ns, first->time_ns);
+    r.options.seed = 2;
+    plim_plan *other = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_expect_gt(reports, 0);
+    reports = 0;
+    r.options.budget_bytes += 512; /* another question */
+    plim_plan *more = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_expect_gt(reports, 0);
+    plim_plan_free(first);
+    plim_plan_free(again);
+    plim_plan_free(other);
+    plim_plan_free(more);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+}
+
 /* The later calls draw less. */
 Test(paging_fronts, a_kept_plan_of_least_energy_is_taken_where_it_keeps_the_deadline) {
   int32_t was_kept = 0, kept = 0;
