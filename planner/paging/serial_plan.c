@@ -191,6 +191,7 @@ plim_status plim_plan_serial(plim_context *ctx, const plim_graph *graph, const p
   }
   options.order = PLIM_ORDER_FIXED;
   PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &options, &keep_all));
+  assert(keep_all);
   const plim_status status = make(&pass, profile, devices, keep_all, out);
   plim_release(ctx, pass.first, graph->n_ops, sizeof *pass.first);
   plim_release(ctx, pass.present, (int64_t)pass.spaces.n * graph->n_storages, sizeof *pass.present);

@@ -73,6 +73,7 @@ Test(serial_plan, runs_each_op_once_in_program_order_where_and_how_the_other_pla
       if (as->n_page_spaces == 0) r.paging.n_devices = 0; /* it is faster on one device */
       status = plim_plan_serial(r.ctx, r.graph, r.profile, &r.paging, as, &plan);
       cr_assert_eq(status, PLIM_OK, "seed %d: %s", (int)seed, plim_context_error(r.ctx));
+      cr_assert(plan);
       cr_assert_eq(plim_plan_check(r.ctx, r.graph, plan), PLIM_OK, "%s", plim_context_error(r.ctx));
       cr_assert_eq(plan->budget_bytes, PLIM_BYTES_UNLIMITED);
       expect_serial(plan, seed);

@@ -217,6 +217,7 @@ Test(verification, a_reference_runs_each_op_on_the_device_of_the_plan_one_after_
   api.kernels.run = run_by_place;
   rig r = rig_open_placed(&api);
   ok(&r, plim_verify_make_reference(r.program, r.device, &r.source, &reference));
+  cr_assert(reference);
   const plim_plan *plan = reference->plan[PLIM_PROGRAM_TRAIN], *as = r.program->plan[PLIM_PROGRAM_TRAIN];
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *c = &plan->command[j];
