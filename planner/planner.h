@@ -1,14 +1,6 @@
 /* Planning: graph + profile + budget -> a checked plan with addresses, its lower bound and its gap.
  *
- *   plim_plan_options options = plim_plan_options_default();
- *   plim_plan *plan = NULL;
- *   options.budget_bytes = (int64_t)64 << 20;
- *   plim_status status = plim_plan_make(ctx, graph, profile, &options, &plan);
- *   if (status != PLIM_OK) fprintf(stderr, "%s\n", plim_context_error(ctx));
- *   else printf("+%.1f %% time, bound %.1f\n", plim_plan_overhead_percent(plan), plim_plan_bound_percent(plan));
- *   plim_plan_free(plan);
- *
- * plim_plan_make answers one budget, plim_plan_front several, plim_plan_range an even range of them.
+ * plim_plan_make answers one budget (examples/plan.c), plim_plan_front several, plim_plan_range an even range of them.
  * plim_plan_smallest looks for the smallest budget, plim_plan_keep_all for the bytes in which nothing is recomputed.
  *
  * Holds for every function here, unless its comment says otherwise:
@@ -193,7 +185,7 @@ PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *
  * spread budgets are searched, and the last one. options->budget_bytes is not read.
  * A cancel is no failure: the budgets that are left get the fastest plan known. Nor is a budget without a plan.
  * With options->paging the budgets are of the arena, that of the page space stays, and a plan's time, with what copies
- * take from runs, never rises with the budget. */
+ * take from runs, never rises with the budget; with powers its energy never does. */
 PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);
@@ -248,6 +240,14 @@ PLIM_MUST_USE plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph
  *   text  [size]  out  at most `size` bytes with the NUL; nothing where `size` is 0
  * Thread-safe. */
 void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *floor, char *text, size_t size);
+
+/* Make the plan that a plan on several devices is compared with: every op once, in program order, one command after
+ * another, on the device and with the variant of its first run in that plan, without budgets. Nothing pages.
+ *   devices  in  as many as `as` has, and the link between two arenas; no other field is read
+ *   as       in  a checked plan of the graph
+ * PLIM_EUSAGE: another number of devices. PLIM_EDATA: `as` is of another graph. O(buffers^2). */
+PLIM_MUST_USE plim_status plim_plan_serial(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                           const plim_paging *devices, const plim_plan *as, plim_plan **out);
 
 /* ==== strategies, and fields for other languages ==== */
 

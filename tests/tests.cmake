@@ -193,6 +193,7 @@ endif()
 if(PLIM_PLAN_ONLY)
   return()
 endif()
+target_link_libraries(test_process PRIVATE plim_space_commands)
 add_test(NAME example_one_step COMMAND example-one_step)
 set_tests_properties(example_one_step PROPERTIES TIMEOUT 300
   PASS_REGULAR_EXPRESSION "peak 24576 bytes, as planned.*weights are identical")

@@ -61,6 +61,7 @@ typedef struct plim_command_list {
   plim_context *ctx;
   const plim_graph *graph;
   plim_status status; /* first failure of an addition; later ones do nothing */
+  int32_t serial;     /* 1: in the plan each command waits for the one before it */
   int32_t n, n_buffers, n_uses;
   plim_command *command; /* [n] as in the plan, without waits; variant: of the draft of plim_command_list_plan */
   int64_t *time_ns;      /* [n] */

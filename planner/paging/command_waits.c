@@ -1,5 +1,6 @@
 /* What each command of a list waits for, and the plan. A command waits for what filled the buffers that it reads, for
- * all that touched what it writes, and for all that touched the bytes that its buffers begin to use. */
+ * all that touched what it writes, and for all that touched the bytes that its buffers begin to use. In a serial list
+ * it waits for the command before it, too. */
 #include <string.h>
 
 #include "planner/paging/command_list.h"
@@ -59,6 +60,7 @@ static void set_waits(wait_pass *pass) {
   for (int32_t i = 0; i < list->n; i++) {
     int32_t c = list->order[i], own = queue_at(pass, i), need[PLIM_PLAN_QUEUES] = {0};
     find_needs(pass, i, &next, need);
+    if (list->serial && i > 0) need[queue_at(pass, i - 1)] = i; /* marks count from 1 */
     plim_queue_waits_add(&pass->queues, i, own, need);
     for (int32_t k = pass->use_first[c]; k < pass->use_first[c + 1]; k++) {
       pass->touched[list->use[pass->use[k]].buffer][own] = i + 1;

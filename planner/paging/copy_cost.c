@@ -35,7 +35,7 @@ plim_status plim_paging_plan_for(const plim_graph *graph, const plim_plan *draft
   return plim_plan_from_parts(graph, &own, out);
 }
 
-static int is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b) {
+int plim_paging_is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b) {
   if (!paging->powers) return a->time_ns < b->time_ns;
   const int64_t late_a = plim_paging_lateness(paging, a), late_b = plim_paging_lateness(paging, b);
   if (late_a != late_b) return late_a < late_b;
@@ -44,7 +44,7 @@ static int is_better(const plim_paging *paging, const plim_plan *a, const plim_p
 
 int plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan) {
   if (!plan) return 0;
-  if (*best && !is_better(paging, plan, *best)) {
+  if (*best && !plim_paging_is_better(paging, plan, *best)) {
     plim_plan_free(plan);
     return 0;
   }

@@ -14,10 +14,11 @@ typedef struct page_front {
   plim_plan **plan; /* [n] NULL: none */
 } page_front;
 
-/* Take a known plan (NULL: none) where it fits into the budget and is better. */
+/* Take a known plan (NULL: none) where it fits into the budget, keeps the deadline and is better. */
 static plim_status take_known(const page_front *front, int64_t budget_bytes, const plim_plan *known, plim_plan **plan) {
   plim_plan *copy = NULL;
   if (!known || known->arena_bytes > budget_bytes) return PLIM_OK;
+  if (plim_paging_lateness(front->options->paging, known) > 0) return PLIM_OK;
   PLIM_TRY(plim_paging_plan_for(front->graph, known, budget_bytes, &copy));
   plim_paging_keep_better(front->options->paging, plan, copy);
   return PLIM_OK;
@@ -25,11 +26,12 @@ static plim_status take_known(const page_front *front, int64_t budget_bytes, con
 
 static void report(const page_front *front, int32_t done) {
   const plim_plan *plan = front->plan[done - 1];
+  const int is_of_time = !front->options->paging->powers;
   const plim_progress progress = {.stage = "front",
                                   .done = done,
                                   .total = front->sweep.n,
                                   .elapsed_ns = plim_now_ns() - front->sweep.started_ns,
-                                  .best_percent = plan ? plim_plan_overhead_percent(plan) : -1};
+                                  .best_percent = is_of_time && plan ? plim_plan_overhead_percent(plan) : -1};
   plim_context_report(front->ctx, &progress);
 }
 

@@ -1,9 +1,14 @@
 /* Plans that page, kept between calls as documents in the folder of plan fronts. A file's name has two hashes. The
- * first one is of graph, profile and spaces, the second one of the rates of the links. A file has plans of calls that
- * share both. A call reads the files that share the first one, and times their plans again for its own rates. A plan
- * for fewer bytes fits into more, and copies over faster links end earlier. So a call for no fewer bytes and no slower
- * links has a plan that is as fast as that of a call before it. Where copies delay ops, a copy that ends earlier may
- * delay another op: then the plan may become slower by that.
+ * first one is of graph, profile, spaces and objective, the second one of the rates of the links, and where energy is
+ * the objective of powers and deadline. A file has plans of calls that share both. A call reads the files that share
+ * the first one, and times their plans again for its own rates. A plan for fewer bytes fits into more, and copies over
+ * faster links end earlier. So a call for no fewer bytes and no slower links has a plan that is as fast as that of a
+ * call before it. Where copies delay ops, a copy that ends earlier may delay another op: then the plan may become
+ * slower by that. With energy, a call for no fewer bytes and no earlier deadline has a plan that takes no more of it
+ * than that of a call before it with the same rates and powers.
+ *
+ * A plan of a file has the name of the search that it comes from, by budgets and effort. A search is not repeated with
+ * equal budgets, rates and effort: the best kept plan is taken.
  *
  * A kept plan is believed as far as this call can see: its variants are rows of the profile, and the checker proves it
  * with the times that the links have now. A file that is missing or wrong in any way holds no plans. */
@@ -23,7 +28,8 @@
 #include "runtime/graph/profile_internal.h"
 
 static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files */
-enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16 };
+enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16, SEARCH_HASH = 20 };
+static const char search_prefix[] = "search ";
 
 typedef struct kept_plans {
   plim_context *ctx;
@@ -32,9 +38,10 @@ typedef struct kept_plans {
   const plim_plan_options *options;
   plim_queue_spaces spaces; /* of the options */
   char path[PLIM_FILE_PATH_BYTES], prefix[PREFIX_BYTES];
-  plim_plans *plans;         /* of the file for these rates; NULL: none */
-  plim_plan *best;           /* the fastest one within the budgets, with the rates of this call; NULL: none */
-  int32_t best_is_of_others; /* 1: a file for other rates has it */
+  char search[PLIM_PLANS_NAME_BYTES]; /* name of the search of this call */
+  int32_t is_known;                   /* 1: the file has the plan of that search, or a better one */
+  plim_plans *plans;                  /* of the file for these rates; NULL: none */
+  plim_plan *best; /* the best one within budgets and deadline, with the rates of this call; NULL: none */
 } kept_plans;
 
 /* ---- which file ---- */
@@ -42,30 +49,54 @@ typedef struct kept_plans {
 static void write_structure(plim_text *t, const kept_plans *kept) {
   const plim_plan_options *o = kept->options;
   const plim_paging *paging = o->paging;
-  plim_text_format(t, "plimsoll paged 2\nbuild %s\ngraph %s\nplanner %s\norder %d\nlabels %d\n", PLIM_PLANNER_HASH,
+  plim_text_format(t, "plimsoll paged 3\nbuild %s\ngraph %s\nplanner %s\norder %d\nlabels %d\n", PLIM_PLANNER_HASH,
                    kept->graph->fingerprint, o->planner ? o->planner : "", (int)o->order, (int)o->numerics);
   plim_text_format(t, "space %s\nrecompute %d\nhomes %d\n", paging->space ? paging->space : "", paging->recompute,
                    (int)paging->homes);
   for (int32_t i = 0; i < paging->n_devices; i++) plim_text_format(t, "device %s\n", paging->device[i].name);
+  plim_text_format(t, "objective %s\n", paging->powers ? "energy" : "time");
   plim_profile_write(t, kept->profile);
 }
 
-static void write_rates(plim_text *t, const plim_paging *o) {
+static void write_powers(plim_text *t, const plim_paging *o, int32_t n_spaces) {
+  plim_text_format(t, "deadline %lld\nidle %.17g\n", (long long)o->deadline_ns, o->powers->idle_watt);
+  for (int32_t from = 0; from < n_spaces; from++) {
+    plim_text_format(t, "watt %.17g:", o->powers->device_watt[from]);
+    for (int32_t to = 0; to < n_spaces; to++) plim_text_format(t, " %.17g", o->powers->link_watt[from][to]);
+    plim_text_add(t, "\n");
+  }
+}
+
+static void write_rates(plim_text *t, const plim_paging *o, int32_t n_spaces) {
   for (int in = 0; in < 2; in++) {
     plim_text_format(t, "link %lld %.17g\n", (long long)o->latency_ns[in], o->bytes_per_ns[in]);
   }
   plim_text_format(t, "link %lld %.17g\ndelay %.17g\n", (long long)o->device_latency_ns, o->device_bytes_per_ns,
                    o->delay_share);
+  if (o->powers) write_powers(t, o, n_spaces);
+}
+
+/* All that decides what a search finds, beside structure and rates. */
+static void write_search(plim_text *t, const kept_plans *kept) {
+  const plim_plan_options *o = kept->options;
+  plim_text_format(t, "seed %llu\niterations %lld\nlimit %lld\nthreads %d\ncopies %d\nbrief %d\nfirst %d\n",
+                   (unsigned long long)o->seed, (long long)o->iterations, (long long)o->time_limit_ns, (int)o->threads,
+                   (int)o->copies, (int)o->brief, (int)o->paging->first_plan);
+  for (int32_t s = 0; s < kept->spaces.n; s++) plim_text_format(t, "%lld\n", (long long)kept->spaces.budget_bytes[s]);
 }
 
 static plim_status find_names(kept_plans *kept) {
-  char structure[PLIM_SHA256_HEX_BYTES], rates[PLIM_SHA256_HEX_BYTES], name[2 * PREFIX_BYTES];
+  char structure[PLIM_SHA256_HEX_BYTES], rates[PLIM_SHA256_HEX_BYTES], search[PLIM_SHA256_HEX_BYTES];
+  char name[2 * PREFIX_BYTES];
   const char *folder = kept->options->front_folder;
-  plim_text of_structure = {.ctx = kept->ctx}, of_rates = {.ctx = kept->ctx};
+  plim_text of_structure = {.ctx = kept->ctx}, of_rates = {.ctx = kept->ctx}, of_search = {.ctx = kept->ctx};
   write_structure(&of_structure, kept);
   PLIM_TRY(plim_front_hash(&of_structure, structure));
-  write_rates(&of_rates, kept->options->paging);
+  write_rates(&of_rates, kept->options->paging, kept->spaces.n);
   PLIM_TRY(plim_front_hash(&of_rates, rates));
+  write_search(&of_search, kept);
+  PLIM_TRY(plim_front_hash(&of_search, search));
+  (void)snprintf(kept->search, sizeof kept->search, "%s%.*s", search_prefix, SEARCH_HASH, search);
   (void)snprintf(kept->prefix, sizeof kept->prefix, "paged-%.*s-", (int)HASH, structure);
   (void)snprintf(name, sizeof name, "%s%.*s.json", kept->prefix, (int)HASH, rates);
   plim_cache_path(folder[0] ? folder : NULL, name, kept->path);
@@ -73,7 +104,6 @@ static plim_status find_names(kept_plans *kept) {
 }
 
 /* ---- what is believed ---- */
-
 static int has_row(const plim_profile *profile, const plim_plan_variant *v) {
   for (int32_t i = profile->first[v->op]; i < profile->first[v->op + 1]; i++) {
     const plim_variant *row = &profile->variant[i];
@@ -106,19 +136,27 @@ static int has_rows(const kept_plans *kept, const plim_plan *plan) {
 
 /* ---- the rates of this call ---- */
 
-/* What the copies take over the links of this call; 0: the plan has a storage or a link that there is not. */
-static int set_copies(const kept_plans *kept, const plim_plan *plan, plim_command *command) {
+/* Are the storages and links of the plan's copies there? */
+static int has_links(const kept_plans *kept, const plim_plan *plan) {
+  const plim_queue_spaces *spaces = &kept->spaces;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *c = &plan->command[j];
+    if (c->kind != PLIM_COMMAND_COPY) continue;
+    if (c->storage < 0 || c->storage >= kept->graph->n_storages) return 0;
+    if (c->from < 0 || c->from >= spaces->n || c->to < 0 || c->to >= spaces->n) return 0;
+    if (spaces->bytes_per_ns[c->from][c->to] <= 0) return 0;
+  }
+  return 1;
+}
+
+/* What the copies take over the links of this call. */
+static void set_copies(const kept_plans *kept, const plim_plan *plan, plim_command *command) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
     plim_command *c = &command[j];
     *c = plan->command[j];
     if (c->kind != PLIM_COMMAND_COPY) continue;
-    if (c->storage < 0 || c->storage >= kept->graph->n_storages || c->from < 0 || c->from >= kept->spaces.n ||
-        c->to < 0 || c->to >= kept->spaces.n || kept->spaces.bytes_per_ns[c->from][c->to] <= 0) {
-      return 0;
-    }
     c->time_ns = plim_queue_copy_ns(&kept->spaces, c->from, c->to, kept->graph->storage[c->storage].bytes);
   }
-  return 1;
 }
 
 /* The plan with the budgets and links of this call. *out NULL: it is not a plan of the graph. */
@@ -126,12 +164,12 @@ static plim_status retime(const kept_plans *kept, const plim_plan *plan, plim_pl
   plim_plan draft = *plan;
   plim_command *command = NULL;
   *out = NULL;
+  if (!has_links(kept, plan)) return PLIM_OK;
   PLIM_TRY(plim_allocate(kept->ctx, plan->n_commands, sizeof *command, &command));
+  set_copies(kept, plan, command);
   draft.command = command;
   draft.page = kept->spaces.page;
-  plim_status status = set_copies(kept, plan, command)
-                           ? plim_paging_plan_for(kept->graph, &draft, kept->options->budget_bytes, out)
-                           : PLIM_EDATA;
+  plim_status status = plim_paging_plan_for(kept->graph, &draft, kept->options->budget_bytes, out);
   plim_release(kept->ctx, command, plan->n_commands, sizeof *command);
   if (status == PLIM_OK) (*out)->proved = plan->proved && (*out)->time_ns == (*out)->bound_ns;
   return status == PLIM_ENOMEM ? status : PLIM_OK;
@@ -139,30 +177,43 @@ static plim_status retime(const kept_plans *kept, const plim_plan *plan, plim_pl
 
 /* ---- reading ---- */
 
-/* Make the plan the best one where it is faster, and sound. */
-static plim_status consider(kept_plans *kept, const plim_plan *plan, int is_of_others) {
+/* Would the plan be the best one of this call? */
+static int would_be_best(const kept_plans *kept, const plim_plan *plan) {
+  const plim_paging *paging = kept->options->paging;
+  if (plim_paging_lateness(paging, plan) > 0) return 0;
+  return !kept->best || plim_paging_is_better(paging, plan, kept->best);
+}
+
+/* Make the plan the best one where it is better, and sound. *serves 1: the best one is now as good as the plan. */
+static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t *serves) {
   plim_plan *retimed = NULL;
+  *serves = 0;
   if (!has_spaces(kept, plan) || !has_rows(kept, plan)) return PLIM_OK;
   PLIM_TRY(retime(kept, plan, &retimed));
-  const int faster = retimed && (!kept->best || retimed->time_ns < kept->best->time_ns);
-  const plim_status status = faster ? plim_plan_check(kept->ctx, kept->graph, retimed) : PLIM_EPLAN;
+  const int better = retimed && would_be_best(kept, retimed);
+  const plim_status status = better ? plim_plan_check(kept->ctx, kept->graph, retimed) : PLIM_EPLAN;
+  *serves = retimed && kept->best && !better;
   if (status != PLIM_OK) {
     plim_plan_free(retimed);
     return status == PLIM_ENOMEM ? status : PLIM_OK;
   }
+  *serves = 1;
   plim_plan_free(kept->best);
   kept->best = retimed;
-  kept->best_is_of_others = is_of_others;
   return PLIM_OK;
 }
 
 /* The plans of a file, with the best of them considered. *out NULL: there are none. */
-static plim_status read_file(kept_plans *kept, const char *path, int is_of_others, plim_plans **out) {
+static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_others, plim_plans **out) {
   *out = NULL;
   plim_status status = plim_plans_load(kept->ctx, path, out);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
   assert(*out);
-  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) status = consider(kept, (*out)->plan[i], is_of_others);
+  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) {
+    int32_t serves;
+    status = consider(kept, (*out)->plan[i], &serves);
+    if (!is_of_others && serves && strcmp((*out)->name[i], kept->search) == 0) kept->is_known = 1;
+  }
   return status;
 }
 
@@ -171,14 +222,14 @@ static plim_status read_others(kept_plans *kept) {
   char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
   int32_t n = 0;
-  PLIM_TRY_OR_DONE(plim_allocate(kept->ctx, FILES, sizeof *path, &path));
-  PLIM_TRY_OR_DONE(plim_cache_recent(kept->ctx, kept->path, kept->prefix, FILES, path, &n));
+  PLIM_CHECK(plim_allocate(kept->ctx, FILES, sizeof *path, &path));
+  PLIM_CHECK(plim_cache_recent(kept->ctx, kept->path, kept->prefix, FILES, path, &n));
   for (int32_t i = 0; i < n && !plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK); i++) {
     plim_plans *plans = NULL;
     if (strcmp(path[i], kept->path) == 0) continue;
     status = read_file(kept, path[i], 1, &plans);
     plim_plans_free(plans);
-    PLIM_TRY_OR_DONE(status);
+    PLIM_CHECK(status);
   }
 done:
   plim_release(kept->ctx, path, FILES, sizeof *path);
@@ -192,27 +243,43 @@ static int64_t page_bytes(const plim_plan *plan, int32_t i) {
   return i < plan->n_page_spaces ? plan->page[i].arena_bytes : 0;
 }
 
-/* Is there a budget that `other` fits into and the plan does not, or is it faster? */
-static int is_of_use_with(const plim_plan *other, const plim_plan *plan) {
-  int fewer = other->arena_bytes < plan->arena_bytes || other->time_ns < plan->time_ns;
-  for (int32_t i = 0; i < PLIM_PAGE_SPACES; i++) fewer |= page_bytes(other, i) < page_bytes(plan, i);
-  return fewer;
+/* Is there a budget that `other` fits into and the plan does not, or is it better? */
+static int is_of_use_with(const kept_plans *kept, const plim_plan *other, const plim_plan *plan) {
+  int is = other->arena_bytes < plan->arena_bytes;
+  for (int32_t i = 0; i < PLIM_PAGE_SPACES; i++) is |= page_bytes(other, i) < page_bytes(plan, i);
+  return is || (has_links(kept, other) && plim_paging_is_better(kept->options->paging, other, plan));
 }
 
-/* The plan, and those kept that need fewer bytes of a space or are faster. What cannot be written is not kept. */
+/* Has the search ended before its end? A limit of its own is part of its effort. */
+static int was_cut_short(const kept_plans *kept) {
+  if (plim_context_cancelled(kept->ctx)) return 1;
+  return kept->options->time_limit_ns == 0 && plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK);
+}
+
+/* Name the plan of this call: its search, or a name that no plan has. */
+static void name_plan(const kept_plans *kept, char name[PLIM_PLANS_NAME_BYTES]) {
+  (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "%s", kept->search);
+  if (!was_cut_short(kept)) return;
+  int32_t i = 0;
+  do {
+    (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "cut short %d", (int)i++);
+  } while (kept->plans && plim_plans_find(kept->plans, name));
+}
+
+/* The plan, and those kept that need fewer bytes of a space or are better. What cannot be written is not kept. */
 static plim_status save_plans(const kept_plans *kept, const plim_plan *plan) {
+  char own[PLIM_PLANS_NAME_BYTES];
   const plim_plan *list[PLIM_PLANS_MAX];
-  char text[PLIM_PLANS_MAX][PLIM_PLANS_NAME_BYTES];
   const char *name[PLIM_PLANS_MAX];
   int32_t n = 0;
-  list[n++] = plan;
+  name_plan(kept, own);
+  list[n] = plan;
+  name[n++] = own;
   for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {
     const plim_plan *other = kept->plans->plan[i];
-    if (is_of_use_with(other, plan)) list[n++] = other;
-  }
-  for (int32_t i = 0; i < n; i++) {
-    (void)snprintf(text[i], sizeof text[i], "plan %d", (int)i);
-    name[i] = text[i];
+    if (strcmp(kept->plans->name[i], own) == 0 || !is_of_use_with(kept, other, plan)) continue;
+    list[n] = other;
+    name[n++] = kept->plans->name[i];
   }
   plim_text document = {.ctx = kept->ctx};
   plim_plans_write(&document, n, name, list);
@@ -221,32 +288,37 @@ static plim_status save_plans(const kept_plans *kept, const plim_plan *plan) {
   return status == PLIM_OK ? plim_cache_trim(kept->ctx, kept->path, "paged-", max_bytes) : PLIM_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- all of it ---- */
 
 static int may_keep(const plim_plan_options *o) {
   return o->struct_bytes == sizeof *o && o->front_folder && o->budget_bytes < INT64_MAX &&
-         o->numerics != PLIM_NUMERICS_GIVEN && !o->paging->beside && !o->paging->powers;
+         o->numerics != PLIM_NUMERICS_GIVEN && !o->paging->beside;
 }
 
-/* The plan of this call, or the best kept one where that is faster. What the file for these rates does not have yet is
+/* Take the best kept plan. */
+static plim_status take(kept_plans *kept, plim_plan **out, int32_t *from_front) {
+  *out = kept->best;
+  kept->best = NULL;
+  *from_front = 1;
+  return PLIM_OK;
+}
+
+/* The plan of this call, or the best kept one where that is better. What the file for these rates does not have yet is
  * written there. */
 static plim_status make_or_take_kept(kept_plans *kept, plim_plan **out, int32_t *from_front) {
   plim_plan *plan = NULL;
   PLIM_TRY(read_file(kept, kept->path, 0, &kept->plans));
   PLIM_TRY(read_others(kept));
+  if (kept->is_known) return take(kept, out, from_front);
   plim_status status = plim_paging_make(kept->ctx, kept->graph, kept->profile, kept->options, &plan);
   if (status != PLIM_OK && status != PLIM_ENOFIT && status != PLIM_ECANCEL) return status;
-  *from_front = kept->best && (!plan || kept->best->time_ns < plan->time_ns);
-  if (*from_front) {
+  if (kept->best && (!plan || plim_paging_is_better(kept->options->paging, kept->best, plan))) {
     plim_plan_free(plan);
-    plan = kept->best;
-    kept->best = NULL;
+    PLIM_TRY(take(kept, &plan, from_front));
   } else if (status != PLIM_OK) {
     return status;
   }
-  const int is_there = *from_front ? !kept->best_is_of_others
-                                   : kept->best && !kept->best_is_of_others && kept->best->time_ns == plan->time_ns;
-  status = is_there ? PLIM_OK : save_plans(kept, plan);
+  status = save_plans(kept, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -260,9 +332,9 @@ plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, co
   kept_plans kept = {.ctx = ctx, .graph = graph, .profile = profile, .options = options};
   *from_front = 0;
   if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
+  plim_queue_spaces_make(options, &kept.spaces);
   PLIM_TRY(find_names(&kept));
   if (!kept.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
-  plim_queue_spaces_make(options, &kept.spaces);
   const plim_status status = make_or_take_kept(&kept, out, from_front);
   plim_plans_free(kept.plans);
   plim_plan_free(kept.best);

@@ -16,8 +16,12 @@ int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
 /* The delay share in thousandths, as spaces of a plan have it. */
 int32_t plim_paging_delay_permille(const plim_paging *paging);
 
-/* Keep the better of two plans in *best, and free the other one. The faster plan is better. With powers the plan that
- * is less late is better, then the one of less energy. plan: NULL is legal. Returns 1 where it is the best now. */
+/* Is plan `a` better than plan `b`? The faster plan is. With powers the plan that is less late is better, then the one
+ * of less energy. */
+int plim_paging_is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b);
+
+/* Keep the better of two plans in *best, and free the other one. plan: NULL is legal. Returns 1 where it is the best
+ * now. */
 int plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
 
 /* A bound that was proved for one arena does not hold where pages are allowed: keep-all's time does. */

@@ -37,9 +37,14 @@ static int open_unnamed(const char *folder) {
   return fd;
 }
 
-static plim_status open_file(plim_context *ctx, const char *path, int *out) {
+/* Where a file without a name is. */
+static const char *temporary_folder(void) {
   const char *folder = getenv("TMPDIR");
-  if (!folder || folder[0] == '\0') folder = "/tmp";
+  return folder && folder[0] ? folder : "/tmp";
+}
+
+static plim_status open_file(plim_context *ctx, const char *path, int *out) {
+  const char *folder = temporary_folder();
   int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : open_unnamed(folder);
   if (fd < 0) {
     return plim_fail(ctx, PLIM_EIO, "the page file %s%s cannot be opened: %s", path ? "" : "in ", path ? path : folder,
@@ -60,13 +65,12 @@ static plim_status open_file(plim_context *ctx, const char *path, int *out) {
   return PLIM_OK;
 }
 
-static plim_status give_blocks(plim_context *ctx, const char *path, int fd, int64_t bytes) {
+static plim_status give_blocks(plim_context *ctx, const char *name, int fd, int64_t bytes) {
   int error;
   do {
     error = posix_fallocate(fd, 0, (off_t)bytes);
   } while (error == EINTR);
   if (error == 0) return PLIM_OK;
-  const char *name = path ? path : "in the temporary folder";
   if (error == ENOSPC || error == EFBIG) {
     return plim_fail(ctx, PLIM_ENOFIT, "the page file %s needs %lld bytes, which its file system does not have: %s",
                      name, (long long)bytes, strerror(error));
@@ -134,9 +138,11 @@ static void close_file(int fd) {
 }
 
 plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_memory_region *out) {
+  char name[sizeof out->name];
   int fd = -1;
+  (void)snprintf(name, sizeof name, "%s%s", path ? "" : "in ", path ? path : temporary_folder());
   PLIM_TRY(open_file(ctx, path, &fd));
-  plim_status status = give_blocks(ctx, path, fd, bytes);
+  plim_status status = give_blocks(ctx, name, fd, bytes);
   char *base = NULL;
   if (status == PLIM_OK) status = reserve_addresses(ctx, bytes, &base);
   if (status != PLIM_OK) {
@@ -144,7 +150,7 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
     return status;
   }
   *out = (plim_memory_region){.base = base, .bytes = bytes, .fd = fd};
-  (void)snprintf(out->name, sizeof out->name, "%s", path ? path : "in the temporary folder");
+  memcpy(out->name, name, sizeof out->name);
   choose_direct(out);
   return PLIM_OK;
 }

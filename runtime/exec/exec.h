@@ -217,6 +217,11 @@ typedef struct plim_exec_timeline {
 } plim_exec_timeline;
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index);
 
+/* Bytes of a page space, and its name as in the plans, borrowed. A page space has what the plan that needs most of it
+ * needs, also of plans that were replaced. Where no plan has had the space: 0 and "". */
+int64_t plim_exec_page_bytes(const plim_exec *exec, int32_t space);
+const char *plim_exec_page_name(const plim_exec *exec, int32_t space);
+
 /* How a space of the plans, 0 the arena, is read and written. "" for memory. For a page file the interface, then
  * "direct I/O" or the reason why it is not used, as in "io_uring, direct I/O". Borrowed. */
 const char *plim_exec_space_how(const plim_exec *exec, int32_t space);

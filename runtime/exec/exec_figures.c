@@ -33,6 +33,18 @@ const char *plim_exec_space_how(const plim_exec *exec, int32_t space) {
   return space >= 0 && space < exec->spaces.n ? exec->spaces.how[space] : "";
 }
 
+static int is_page(const plim_exec *exec, int32_t space) {
+  return space > 0 && space < exec->spaces.n;
+}
+
+int64_t plim_exec_page_bytes(const plim_exec *exec, int32_t space) {
+  return is_page(exec, space) ? exec->spaces.memory[space].bytes : 0;
+}
+
+const char *plim_exec_page_name(const plim_exec *exec, int32_t space) {
+  return is_page(exec, space) ? exec->spaces.name[space] : "";
+}
+
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
   const plim_bound_plan *bound = &exec->plan[plan_index].bound;
   plim_exec_copies sum = {.n = 0};

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/program/paging_links.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/state.h"
 #include "runtime/train/trainer_internal.h"
@@ -127,17 +128,40 @@ static plim_status rehearse(plim_program *program, plim_device *device, int *aga
   return *again ? plim_rehearsal_drop(program, device, &refused) : PLIM_OK;
 }
 
-static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_plan_order order,
-                                  plim_program *program) {
+/* Does the plan run an op outside of the first arena? */
+static int places(const plim_plan *plan) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind == PLIM_COMMAND_RUN && plan->command[j].space > 0) return 1;
+  }
+  return 0;
+}
+
+/* Put each op of the training step on the device that it has in the other plan. The other steps have one device. No
+ * link is measured: what copies take changes no result. */
+static plim_status place_ops(const plim_program *as, plim_device *device, plim_program *program) {
+  const plim_link_place place = {.modelled = 1};
+  plim_paging devices = plim_paging_default();
+  plim_plan *placed = NULL;
+  if (!places(as->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
+  PLIM_TRY(plim_paging_of_plan(device, &place, as->plan[PLIM_PROGRAM_TRAIN], &devices));
+  PLIM_TRY(plim_plan_serial(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
+                            &devices, as->plan[PLIM_PROGRAM_TRAIN], &placed));
+  return plim_program_adopt(program, placed);
+}
+
+/* as_planned  in  1: in program order, each op on the device of the plan */
+static plim_status plan_unlimited(const plim_program *as, plim_device *device, int as_planned, plim_program *program) {
+  const plim_plan_order order = as_planned ? PLIM_ORDER_FIXED : PLIM_ORDER_ANY;
   for (int again = 1; again;) {
     PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_TRAIN, order));
+    if (as_planned) PLIM_TRY(place_ops(as, device, program));
     if (as->plan[PLIM_PROGRAM_LAST]) PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_LAST, order));
     PLIM_TRY(rehearse(program, device, &again));
   }
   return PLIM_OK;
 }
 
-/* as_planned  in  1: in program order, with the variants of the plans */
+/* as_planned  in  1: in program order, with the variants and devices of the plans */
 static plim_status make_unlimited(const plim_program *program, plim_device *device, const plim_program_source *source,
                                   int as_planned, plim_program **out) {
   plim_program *made = NULL;
@@ -150,9 +174,7 @@ static plim_status make_unlimited(const plim_program *program, plim_device *devi
     if (i == PLIM_PROGRAM_EVAL || !program->plan[i]) continue;
     status = take_variants(program->plan[i], made->graph[i], &made->profile[i]);
   }
-  if (status == PLIM_OK) {
-    status = plan_unlimited(program, device, as_planned ? PLIM_ORDER_FIXED : PLIM_ORDER_ANY, made);
-  }
+  if (status == PLIM_OK) status = plan_unlimited(program, device, as_planned, made);
   if (status != PLIM_OK) {
     plim_program_free(made);
     return status;

@@ -1,11 +1,11 @@
 /* Verification: the same steps under a program's plans and under keep-all with the same numerics, compared bit for bit.
  *
- * The other run is the reference. It is neither placed nor paged, whatever the program's plans do. It has one arena of
- * any size on the trainer's device. Each op runs once, one after another, in program order, with the variant of its
- * first run in the program's plan. Ops that the plan places on another device run on the trainer's device. So equal
- * bits show that recomputation, copies, homes in other spaces, places, order and addresses change nothing. Not
- * compared are the loss, activations and gradients, and evaluation steps do not run. A kernel that is wrong in both
- * runs is not found. */
+ * The other run is the reference. It pages nothing, and its arenas have any size. Each op runs once, one after another,
+ * in program order, on the device and with the variant of its first run in the program's plan. Copies bring what it
+ * uses to its device; no two commands run at once. So equal bits show that recomputation, copies, homes in other
+ * spaces, queues, order and addresses change nothing. Not compared are the loss, activations and gradients, and
+ * evaluation steps do not run. A kernel that is wrong in both runs is not found. Where other plans take over in the
+ * run, the reference stays with the variants and devices of the program's plan: their numerics keys are equal. */
 #ifndef PLIM_RUNTIME_TRAIN_VERIFICATION_H
 #define PLIM_RUNTIME_TRAIN_VERIFICATION_H
 
@@ -32,7 +32,7 @@ typedef struct plim_state_difference {
 PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, plim_state_difference *out);
 
 /* Make the unlimited program to compare with: of the same source, planned as keep-all with the numerics keys of
- * `program`. It has one space.
+ * `program`. It has one space and one device.
  *   program  in   planned; the last batch is included when it has a plan
  *   source   in   from which `program` was made
  *   out      out  free with plim_program_free
@@ -41,8 +41,8 @@ PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_t
 PLIM_MUST_USE plim_status plim_verify_make_unlimited(const plim_program *program, plim_device *device,
                                                      const plim_program_source *source, plim_program **out);
 
-/* Make the reference: the same, but in program order, and each op with the variant that its first run has in the plan.
- * It takes more bytes. PLIM_EDEVICE: the device refuses such a variant. */
+/* Make the reference: the same, but in program order, and each op on the device and with the variant that its first run
+ * has in the plan. It takes more bytes. PLIM_EDEVICE: the device refuses such a variant. */
 PLIM_MUST_USE plim_status plim_verify_make_reference(const plim_program *program, plim_device *device,
                                                      const plim_program_source *source, plim_program **out);
 

@@ -47,6 +47,8 @@ static const bad_input inputs[] = {
     {"train " SMALL "--planner foo", 2, "no planner is called \"foo\"; there are \"search\","},
     {"train " SMALL "--model foo", 2, "no model is called \"foo\"; there are \"mlp\""},
     {"plan --steps 4", 2, "plan has no option --steps; plimsoll train has it"},
+    {"train --memory cpu=5MiB,disk=1GiB --page-file -", 2, "--page-file cannot be - or a device: what is paged out is"},
+    {"train --memory cpu=0,host=1GiB", 2, "--memory cpu=0,host=1GiB: '0' is zero"},
     {"train --objective energy", 2, "--objective energy requires --platform: no power of this machine is known"},
     {"train --objective serial", 2, "--objective serial is of graphs: give time or energy"},
     {"train --deadline 2x", 2, "--deadline requires --objective energy: the fastest plan is made"},

@@ -197,6 +197,39 @@ Test(cli_spaces, a_training_step_is_planned_for_energy_by_a_deadline) {
   cr_assert_not_null(strstr(run->error, "that ends by the deadline of"), "%s", run->error);
 }
 
+/* A larger budget of the arena never takes more energy. */
+Test(cli_spaces, a_front_of_a_model_is_of_energy_where_that_is_the_objective) {
+  static const char command[] =
+      "plan -q --model mlp --batch 16 --data synthetic --model-costs --no-cache --iterations 10 "
+      "--objective energy --platform powers.json --memory host=64MiB --front --points 4";
+  double before = INFINITY;
+  write_powers();
+  const program_run *run = plim_test_program("%s --deadline 1000x -o f.json", command);
+  cr_assert_eq(run->status, 0, "%s", run->error);
+  json_t *o = json_load_file(plim_test_path("f.json"), 0, NULL);
+  cr_assert_not_null(o);
+  const json_t *points = json_object_get(o, "points");
+  cr_assert_eq(json_array_size(points), 4);
+  const double whole = json_number_value(json_object_get(o, "whole_joule"));
+  for (size_t i = 0; i < json_array_size(points); i++) {
+    const json_t *p = json_array_get(points, i);
+    const double joule = json_number_value(json_object_get(p, "energy_joule"));
+    cr_expect(joule > 0 && joule <= before, "point %zu", i);
+    cr_expect_float_eq(json_number_value(json_object_get(p, "overhead_percent")), 100 * joule / whole - 100, 1e-4);
+    cr_expect_leq(json_number_value(json_object_get(p, "bound_percent")),
+                  json_number_value(json_object_get(p, "overhead_percent")) + 1e-4);
+    before = joule;
+  }
+  cr_expect_float_eq(before, whole, 1e-9); /* all bytes: nothing is copied */
+  json_decref(o);
+  (void)plim_test_program("%s -o f.csv && head -1 f.csv", command);
+  cr_expect_not_null(strstr(run->out, ",energy_joule,overhead_percent,"), "%s", run->out);
+  (void)plim_test_program("%s -o f.svg && grep -c 'overhead of energy over the budget' f.svg", command);
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  (void)plim_test_program("%s --deadline 0.5x -o f.json", command);
+  plim_test_expect(4, "no plan was found that ends by the deadline of ");
+}
+
 Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
     const program_run *run = plim_test_program("plan %s", inputs[i].arguments);

@@ -58,8 +58,8 @@ typedef struct point {
 } point;
 
 typedef struct picture {
-  const char *name;
-  int64_t whole_bytes; /* what budgets are shares of */
+  const char *name, *of; /* of the graph; of what the picture is, as "overhead" */
+  int64_t whole_bytes;   /* what budgets are shares of */
   int32_t n;
   point *point; /* [n] by budget */
 } picture;
@@ -92,7 +92,7 @@ static frame frame_of(const picture *p) {
   return f;
 }
 
-static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
+static void draw_axes(plim_text *t, const frame *f, const picture *p) {
   char whole[PLIM_SIZE_TEXT_BYTES];
   double tick = svg_tick(f->high - f->low, MOST_TICKS);
   for (int i = (int)ceil(f->low / tick); i * tick <= f->high * 1.0001; i++) {
@@ -112,9 +112,9 @@ static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
   plim_text_format(t,
                    "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">budget, share of the %s that keeping everything "
                    "needs</text>\n",
-                   (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, plim_size_print(whole_bytes, whole));
-  plim_text_format(t, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\">overhead</text>\n",
-                   (TOP + HEIGHT - BOTTOM) / 2);
+                   (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, plim_size_print(p->whole_bytes, whole));
+  plim_text_format(t, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
+                   (TOP + HEIGHT - BOTTOM) / 2, p->of);
 }
 
 /* A step at every budget. `bound` 1: the proven bound instead of the plan's overhead; it steps down right after a
@@ -159,9 +159,9 @@ static plim_status draw(plim_context *ctx, const picture *p, const char *path) {
                    "<text class=\"title\" x=\"%d\" y=\"30\">",
                    WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT);
   svg_add(&t, p->name, MOST_NAME);
-  plim_text_add(&t, ": overhead over the budget</text>\n");
+  plim_text_format(&t, ": %s over the budget</text>\n", p->of);
   draw_legend(&t);
-  draw_axes(&t, &f, p->whole_bytes);
+  draw_axes(&t, &f, p);
   draw_steps(&t, &f, p, 1);
   draw_steps(&t, &f, p, 0);
   plim_text_add(&t, "</svg>\n");
@@ -188,16 +188,41 @@ static double percent_of_whole(const budget_front *c, int64_t bytes) {
   return 100.0 * (double)bytes / (double)c->request->whole_bytes;
 }
 
+/* The powers of the objective energy; NULL: the objective is time. */
+static const plim_powers *powers_of(const budget_front *c) {
+  const plim_paging *paging = c->request->options->paging;
+  return paging ? paging->powers : NULL;
+}
+
+static double joule_percent(const budget_front *c, double joule) {
+  return c->request->whole_joule > 0 ? 100 * joule / c->request->whole_joule - 100 : 0;
+}
+
+/* Of the objective. */
+static double overhead_of(const budget_front *c, const plim_plan *plan) {
+  const plim_powers *powers = powers_of(c);
+  return powers ? joule_percent(c, plim_plan_energy(plan, powers)) : plim_plan_overhead_percent(plan);
+}
+
+/* Every op runs once at least, on the device that draws least, and n devices take the n-th part of keep-all's time. */
+static double energy_bound_of(const budget_front *c, const plim_plan *plan, const plim_powers *powers) {
+  const int32_t n = c->request->options->paging->n_devices + 1;
+  double watt = powers->device_watt[0];
+  for (int32_t d = 1; d < n; d++) watt = fmin(watt, powers->device_watt[d]);
+  return joule_percent(c, 1e-9 * (double)plan->keep_all_ns * (watt + powers->idle_watt / n));
+}
+
 /* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on n
  * devices the n-th part of it. */
 static double bound_of(const budget_front *c, const plim_plan *plan) {
   const plim_paging *paging = c->request->options->paging;
+  if (powers_of(c)) return energy_bound_of(c, plan, powers_of(c));
   if (!paging || plim_plan_other_devices(plan) > 0) return plim_plan_bound_percent(plan);
   return 100.0 / (paging->n_devices + 1) - 100;
 }
 
 static int is_proved(const budget_front *c, const plim_plan *plan) {
-  return c->request->options->paging ? plim_plan_overhead_percent(plan) <= bound_of(c, plan) : plan->proved;
+  return c->request->options->paging ? overhead_of(c, plan) <= bound_of(c, plan) : plan->proved;
 }
 
 /* ---- forms ---- */
@@ -227,6 +252,7 @@ static void write_json(plim_text *t, const void *opaque) {
                    c->request->graph->fingerprint, (long long)c->request->whole_bytes,
                    (long long)c->span.floor.smallest_bytes, (long long)c->span.floor.bound_bytes);
   write_beside(t, c->request->options->paging);
+  if (powers_of(c)) plim_text_format(t, "  \"whole_joule\": %.9g,\n", c->request->whole_joule);
   plim_text_add(t, "  \"points\": [");
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *p = c->span.plan[i];
@@ -235,8 +261,9 @@ static void write_json(plim_text *t, const void *opaque) {
                      "%s\n    {\"budget_bytes\": %lld, \"budget_percent\": %.4f, \"bytes\": %lld, \"time_ns\": %lld, ",
                      comma, (long long)c->span.budget[i], percent_of_whole(c, c->span.budget[i]),
                      (long long)bytes_of(p), (long long)p->time_ns);
+    if (powers_of(c)) plim_text_format(t, "\"energy_joule\": %.9g, ", plim_plan_energy(p, powers_of(c)));
     plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"class\": \"%s\", \"proved\": %s}",
-                     plim_plan_overhead_percent(p), bound_of(c, p), plim_plan_class_name(p->plan_class),
+                     overhead_of(c, p), bound_of(c, p), plim_plan_class_name(p->plan_class),
                      is_proved(c, p) ? "true" : "false");
     comma = ",";
   }
@@ -245,13 +272,16 @@ static void write_json(plim_text *t, const void *opaque) {
 
 static void write_csv(plim_text *t, const void *opaque) {
   const budget_front *c = opaque;
-  plim_text_add(t, "budget_bytes,budget_percent,bytes,time_ns,overhead_percent,bound_percent,class,proved\n");
+  const plim_powers *powers = powers_of(c);
+  plim_text_format(t, "budget_bytes,budget_percent,bytes,time_ns,%soverhead_percent,bound_percent,class,proved\n",
+                   powers ? "energy_joule," : "");
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *p = c->span.plan[i];
     if (!p) continue;
-    plim_text_format(t, "%lld,%.4f,%lld,%lld,%.6f,%.6f,%s,%d\n", (long long)c->span.budget[i],
-                     percent_of_whole(c, c->span.budget[i]), (long long)bytes_of(p), (long long)p->time_ns,
-                     plim_plan_overhead_percent(p), bound_of(c, p), plim_plan_class_name(p->plan_class),
+    plim_text_format(t, "%lld,%.4f,%lld,%lld,", (long long)c->span.budget[i], percent_of_whole(c, c->span.budget[i]),
+                     (long long)bytes_of(p), (long long)p->time_ns);
+    if (powers) plim_text_format(t, "%.9g,", plim_plan_energy(p, powers));
+    plim_text_format(t, "%.6f,%.6f,%s,%d\n", overhead_of(c, p), bound_of(c, p), plim_plan_class_name(p->plan_class),
                      is_proved(c, p));
   }
 }
@@ -294,24 +324,36 @@ static void print_summary(const session *s, const budget_front *c, double second
   figures_bytes(&f, 0, "whole_bytes", "everything", c->request->whole_bytes);
   figures_count(&f, 0, "points", "budgets", found);
   figures_note(&f, 0, ", %d of them proved", proved);
-  if (first) figures_real(&f, 0, "overhead_percent", "most overhead", "%.2f %%", plim_plan_overhead_percent(first));
+  if (first) figures_real(&f, 0, "overhead_percent", "most overhead", "%.2f %%", overhead_of(c, first));
+  if (first && powers_of(c)) figures_note(&f, 0, " of keep-all's %.6g J", c->request->whole_joule);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   figures_print_to(&f, s->o->json, s->o->output ? stdout : stderr);
   figures_end(&f);
 }
 
 static plim_status draw_budgets(session *s, const budget_front *c) {
-  picture p = {.name = c->request->graph->name, .whole_bytes = c->request->whole_bytes};
+  picture p = {.name = c->request->graph->name,
+               .of = powers_of(c) ? "overhead of energy" : "overhead",
+               .whole_bytes = c->request->whole_bytes};
   PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof *p.point, &p.point));
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *plan = c->span.plan[i];
     if (!plan) continue;
-    p.point[p.n++] =
-        (point){percent_of_whole(c, c->span.budget[i]), plim_plan_overhead_percent(plan), bound_of(c, plan)};
+    p.point[p.n++] = (point){percent_of_whole(c, c->span.budget[i]), overhead_of(c, plan), bound_of(c, plan)};
   }
   plim_status status = draw(s->ctx, &p, s->o->output);
   plim_release(s->ctx, p.point, c->span.n, sizeof *p.point);
   return status;
+}
+
+/* A deadline may leave every budget without a plan. */
+static plim_status check_deadline(session *s, const budget_front *c) {
+  const plim_paging *paging = c->request->options->paging;
+  int32_t found = 0;
+  for (int32_t i = 0; i < c->span.n; i++) found += c->span.plan[i] != NULL;
+  if (found > 0 || !powers_of(c) || paging->deadline_ns == 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_ENOFIT, "no plan was found that ends by the deadline of %.6g ms, within any budget",
+                   (double)paging->deadline_ns * 1e-6);
 }
 
 plim_status budget_front_run(session *s, const budget_request *request) {
@@ -320,6 +362,7 @@ plim_status budget_front_run(session *s, const budget_request *request) {
   plim_status status;
   PLIM_TRY_OR_DONE(plan_points(s, &c));
   progress_clear(&s->bar);
+  PLIM_CHECK(check_deadline(s, &c));
   if (ends_in(s->o->output, ".svg")) {
     PLIM_TRY_OR_DONE(draw_budgets(s, &c));
   } else {
@@ -389,7 +432,7 @@ static void set_budgets(const space_front *c, int64_t own) {
 }
 
 static plim_status draw_space(session *s, const space_front *c) {
-  picture p = {.name = c->graph->name, .whole_bytes = plim_space_keep_all_bytes(c->graph)};
+  picture p = {.name = c->graph->name, .of = "overhead", .whole_bytes = plim_space_keep_all_bytes(c->graph)};
   PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *p.point, &p.point));
   for (int32_t i = 0; i < c->n; i++) {
     const plim_space_plan *plan = c->plan[i];

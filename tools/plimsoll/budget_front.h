@@ -11,6 +11,7 @@ typedef struct budget_request {
   const plim_plan_options *options; /* with other spaces `budget_bytes` is the largest budget, else there is none */
   int64_t whole_bytes;              /* what percentages are of, and the largest budget */
   const plim_plan_floor *floor;     /* with other spaces, where the budgets begin; NULL: to be found */
+  double whole_joule;               /* what keep-all takes, where options->paging has powers; else not read */
 } budget_request;
 
 /* Plan, write o->output in the form that its ending asks for (or print JSON), print a summary. */

@@ -8,6 +8,7 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/run_train.h"
 
 enum { CAPPED, FREE, RUNS, CHUNK = 20, WHOLE_TENS = 10, LEAST_STEPS = 150 };
@@ -58,9 +59,13 @@ static plim_status prepare(comparison *c) {
 }
 
 static void measure_outside(comparison *c) {
-  int64_t arenas = 0;
-  for (int i = 0; i < RUNS; i++) arenas += plim_exec_arena_bytes(plim_trainer_exec(c->run[i].trainer));
-  c->outside = run_outside(c->s, arenas);
+  int64_t arenas = 0, pages = 0;
+  for (int i = 0; i < RUNS; i++) {
+    const plim_exec *exec = plim_trainer_exec(c->run[i].trainer);
+    arenas += plim_exec_first_bytes(exec);
+    pages += paging_resident_bytes(exec);
+  }
+  c->outside = run_outside(c->s, arenas, pages);
 }
 
 static plim_status run_chunks(comparison *c) {

@@ -148,7 +148,7 @@ static plim_status run_graph(graph_plan *g) {
   set_options(g);
   PLIM_TRY(measure_whole(g));
   if (g->s->o->front) {
-    budget_request request = {g->graph, g->profile, &g->options, g->whole_bytes, NULL};
+    budget_request request = {g->graph, g->profile, &g->options, g->whole_bytes, NULL, 0};
     return budget_front_run(g->s, &request);
   }
   PLIM_TRY(set_budget(g));
@@ -184,9 +184,15 @@ static plim_status front(session *s) {
   plim_plan_options planning = s->planning;
   plim_plan_floor floor;
   int32_t step;
-  budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],
-                            &s->planning, s->prep.keep_all->arena_bytes, NULL};
+  budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN],
+                            s->program->profile[PLIM_PROGRAM_TRAIN],
+                            &s->planning,
+                            s->prep.keep_all->arena_bytes,
+                            NULL,
+                            0};
   if (!s->planning.paging) return budget_front_run(s, &request);
+  const plim_powers *powers = s->planning.paging->powers;
+  if (powers) request.whole_joule = plim_plan_energy(s->prep.keep_all, powers);
   planning.time_limit_ns = s->planning.time_limit_ns / FLOOR_PARTS;
   PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
   s->planning.time_limit_ns -= planning.time_limit_ns;

@@ -84,7 +84,8 @@ static void add_nothing(figures *f, const run *r) {
 static void print_table(const run *r) {
   const session *s = r->s;
   int heap = session_uses_heap(s);
-  int64_t arena = heap ? heap_arena_resident(&s->heap) : plim_exec_arena_bytes(plim_trainer_exec(r->trainer));
+  const plim_exec *exec = plim_trainer_exec(r->trainer);
+  const int64_t arena = heap ? heap_arena_resident(&s->heap) : plim_exec_first_bytes(exec); /* it never grows */
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   run_figures_setting(&f, s);
@@ -104,9 +105,9 @@ static void print_table(const run *r) {
   }
   if (heap) add_heap(&f, &s->heap);
   if (session_computes(s)) {
-    outside o = run_outside(s, arena);
+    outside o = run_outside(s, arena, paging_resident_bytes(exec));
     run_figures_outside(&f, &o);
-    paging_figures_resident(&f, s->program->plan[PLIM_PROGRAM_TRAIN], arena, o.total);
+    paging_figures_resident(&f, exec, arena, o.total);
   }
   figures_real(&f, 0, "seconds", "seconds", "%.1f",
                r->begin_ns > 0 ? (double)(plim_now_ns() - r->begin_ns) / 1e9 : 0.0);

@@ -93,9 +93,8 @@ const command command_verify = {
     .summary = "show that a budget changes no bit of the weights",
     .about =
         "Train a few steps under a budget and the same steps under keep-all, with the same numerics, and compare every "
-        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run neither pages nor places. "
-        "It "
-        "has program order and the kernels of the plan.",
+        "parameter, batch-norm statistic and optimizer state bit for bit. The keep-all run pages nothing. It runs one "
+        "op after another in program order, each on the device and with the kernel of the plan.",
     .after =
         "EXAMPLES\n"
         "  plimsoll verify --model resnet20 --data fashion-mnist --memory 45%\n"

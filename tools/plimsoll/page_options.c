@@ -152,9 +152,11 @@ void paging_figures_plan(figures *f, int column, const plim_graph *graph, const 
   for (int32_t space = 1; space <= plan->n_page_spaces; space++) {
     const plim_plan_space page = plim_plan_space_of(plan, space);
     const char *name = plim_paged_run_space_name(plan, space);
+    const int limited = page.budget_bytes < PLIM_BYTES_UNLIMITED;
     (void)snprintf(key, sizeof key, "%s_arena_bytes", name);
     figures_bytes(f, column, key, name, page.arena_bytes);
-    figures_note(f, column, " of %s, planned", plim_size_print(page.budget_bytes, budget));
+    figures_note(f, column, "%s%s, planned", limited ? " of " : "",
+                 limited ? plim_size_print(page.budget_bytes, budget) : "");
     for (int32_t other = 0; other < space; other++) {
       note_link(f, column, graph, plan, other, space);
       note_link(f, column, graph, plan, space, other);
@@ -242,24 +244,28 @@ static void add_lateness(figures *f, int column, const plim_graph *graph, const 
   plim_release(plan->ctx, transfer, n, sizeof *transfer);
 }
 
-int64_t paging_resident_bytes(const plim_plan *plan) {
+int64_t paging_resident_bytes(const plim_exec *exec) {
   int64_t bytes = 0;
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    if (strcmp(plan->page[k].name, "disk") != 0) bytes += plan->page[k].arena_bytes;
+  for (int32_t space = 1; space < PLIM_PLAN_SPACES; space++) {
+    if (!plim_page_is_file(plim_exec_page_name(exec, space))) bytes += plim_exec_page_bytes(exec, space);
   }
   return bytes;
 }
 
-void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_bytes, int64_t outside_bytes) {
+void paging_figures_resident(figures *f, const plim_exec *exec, int64_t arena_bytes, int64_t outside_bytes) {
+  const plim_plan *plan = plim_exec_plan_of(exec, PLIM_PROGRAM_TRAIN);
   char size[PLIM_SIZE_TEXT_BYTES];
-  if (plan->n_page_spaces == 0) return;
-  int64_t paged = paging_resident_bytes(plan);
-  figures_bytes(f, 0, "resident_peak_bytes", "resident, most", arena_bytes + paged + outside_bytes);
+  int32_t pages = 0;
+  for (int32_t space = 1; space < PLIM_PLAN_SPACES; space++) pages += plim_exec_page_bytes(exec, space) > 0;
+  if (pages == 0) return;
+  figures_bytes(f, 0, "resident_peak_bytes", "resident, most",
+                arena_bytes + paging_resident_bytes(exec) + outside_bytes);
   figures_note(f, 0, ": %s %s", plim_paged_run_space_name(plan, 0), plim_size_print(arena_bytes, size));
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    int disk = strcmp(plan->page[k].name, "disk") == 0;
-    figures_note(f, 0, ", %s %s%s", plan->page[k].name, plim_size_print(plan->page[k].arena_bytes, size),
-                 disk ? " in a file" : "");
+  for (int32_t space = 1; space < PLIM_PLAN_SPACES; space++) {
+    const char *name = plim_exec_page_name(exec, space);
+    const int64_t bytes = plim_exec_page_bytes(exec, space);
+    if (bytes == 0) continue;
+    figures_note(f, 0, ", %s %s%s", name, plim_size_print(bytes, size), plim_page_is_file(name) ? " in a file" : "");
   }
   figures_note(f, 0, ", rest %s", plim_size_print(outside_bytes, size));
 }

@@ -29,11 +29,12 @@ void paging_figures_overhead(figures *f, int column, const plim_plan *plan);
 /* What the trial of a plan that pages found; no row where there was none. */
 void paging_figures_trial(figures *f, const plim_trial *trial);
 
-/* What the process holds at its most, beside the budgets of the plan's spaces; no row without page spaces.
+/* What the process holds at its most, beside the budgets of the spaces of all plans that ran; no row without page
+ * spaces.
  *   outside_bytes  in  of outside_measure */
-void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_bytes, int64_t outside_bytes);
+void paging_figures_resident(figures *f, const plim_exec *exec, int64_t arena_bytes, int64_t outside_bytes);
 /* Bytes of page spaces that are memory. */
-int64_t paging_resident_bytes(const plim_plan *plan);
+int64_t paging_resident_bytes(const plim_exec *exec);
 
 /* Transfers as a list of objects; the caller owns the reference. */
 json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, const plim_transfer *transfer, int32_t n);

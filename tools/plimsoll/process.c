@@ -218,21 +218,32 @@ int json_output_end(int status) {
 
 /* Resident bytes from the kernel's count, split by what is known. */
 
+static int64_t within(int64_t bytes, int64_t most) {
+  return bytes < 0 ? 0 : bytes < most ? bytes : most;
+}
+
+/* What planning gave back is not among the parts: the process has its most bytes once the arenas are there. */
+outside outside_split(int64_t total, int64_t dataset, plim_memory_use held) {
+  outside o = {.total = total > 0 ? total : 0, .gpu = -1};
+  o.dataset = within(dataset, o.total);
+  o.documents = within(held.bytes - dataset, o.total - o.dataset);
+  o.rest = o.total - o.dataset - o.documents;
+  o.planning = within(held.bytes_peak - dataset, INT64_MAX);
+  return o;
+}
+
 outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t dataset_bytes) {
   struct rusage usage;
   (void)getrusage(RUSAGE_SELF, &usage);
-  outside o = {.total = (int64_t)usage.ru_maxrss * 1024 - arena_bytes, .dataset = dataset_bytes, .gpu = -1};
-  o.documents = plim_context_memory(ctx).bytes_peak - dataset_bytes;
-  o.rest = o.total - o.dataset - o.documents;
-  if (o.rest < 0) o.rest = 0;
-  return o;
+  return outside_split((int64_t)usage.ru_maxrss * 1024 - arena_bytes, dataset_bytes, plim_context_memory(ctx));
 }
 
 const char *outside_print(const outside *o, char *text) {
   char total[PLIM_SIZE_TEXT_BYTES], dataset[PLIM_SIZE_TEXT_BYTES], documents[PLIM_SIZE_TEXT_BYTES],
-      rest[PLIM_SIZE_TEXT_BYTES];
-  (void)snprintf(text, OUTSIDE_TEXT_BYTES, "%s (data set %s, planning %s, program and libraries %s)",
-                 plim_size_print(o->total, total), plim_size_print(o->dataset, dataset),
-                 plim_size_print(o->documents, documents), plim_size_print(o->rest, rest));
+      rest[PLIM_SIZE_TEXT_BYTES], planning[PLIM_SIZE_TEXT_BYTES];
+  (void)snprintf(
+      text, OUTSIDE_TEXT_BYTES, "%s (data set %s, documents %s, program and libraries %s); planning held %s at most",
+      plim_size_print(o->total, total), plim_size_print(o->dataset, dataset), plim_size_print(o->documents, documents),
+      plim_size_print(o->rest, rest), plim_size_print(o->planning, planning));
   return text;
 }

@@ -83,21 +83,26 @@ int json_output_end(int status);
 /* What a run holds outside its arenas. */
 
 typedef struct outside {
-  int64_t total;         /* most resident bytes of the process, without the arenas */
+  int64_t total;         /* most resident bytes of the process, without the arenas: the sum of the next three */
   int64_t dataset;       /* images and labels */
-  int64_t documents;     /* documents and planning: the most that the memory hook held, without the data set */
+  int64_t documents;     /* graphs, profiles, plans: what the memory hook holds now, without the data set */
   int64_t rest;          /* program, libraries, thread stacks */
+  int64_t planning;      /* the most that the hook held, without the data set: mostly before the arenas were there */
   int64_t gpu, gpu_free; /* on the GPU: beside the arenas, and left; gpu -1: there is none */
   int64_t gpu_growth;    /* beside the arenas since the second run of each plan */
   int32_t gpu_others;    /* 1: what other programs hold there is among `gpu`, since no one can tell it apart */
 } outside;
 
-/* Now, with `arena_bytes` of arenas that were all touched. */
+/* Split what is resident outside the arenas.
+ *   held  in  by the memory hook, with the data set */
+outside outside_split(int64_t total, int64_t dataset, plim_memory_use held);
+
+/* Now, with `arena_bytes` of arenas that were all touched: the most that each had. */
 outside outside_measure(const plim_context *ctx, int64_t arena_bytes, int64_t dataset_bytes);
 
-enum { OUTSIDE_TEXT_BYTES = 200 };
+enum { OUTSIDE_TEXT_BYTES = 240 };
 
-/* "38.2 MiB (data set 30.0 MiB, documents and planning 1.2 MiB, program, libraries and thread stacks 7.0 MiB)" */
+/* "38.2 MiB (data set 30.0 MiB, documents 1.2 MiB, program and libraries 7.0 MiB); planning held 9.0 MiB at most" */
 const char *outside_print(const outside *o, char *text);
 
 #endif

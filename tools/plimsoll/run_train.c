@@ -302,9 +302,8 @@ plim_status run_save_picture(const session *s) {
   return curve_save(graph, s->prep.keep_all, plan, s->o->svg);
 }
 
-outside run_outside(const session *s, int64_t arena_bytes) {
-  int64_t resident = s->device->api->host_visible ? arena_bytes : 0;
-  resident += paging_resident_bytes(s->program->plan[PLIM_PROGRAM_TRAIN]);
+outside run_outside(const session *s, int64_t arena_bytes, int64_t page_bytes) {
+  const int64_t resident = page_bytes + (s->device->api->host_visible ? arena_bytes : 0);
   outside o = outside_measure(s->ctx, resident, plim_dataset_bytes(s->dataset));
   if (strcmp(s->device->machine.device, "cuda") != 0) return o;
   plim_cuda_memory now;

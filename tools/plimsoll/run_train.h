@@ -53,12 +53,13 @@ void run_figures_measured(figures *f, int column, const run *r);
 /* The last batch of an epoch, when it is trained: one line, of the session's program. */
 void run_figures_last(figures *f, const session *s);
 
-/* What lies outside the arenas, now; and the line about it. */
 /* Write the picture of the training step's plan to --svg: live bytes over its commands, with several spaces its queues
  * over time and the bytes of each space. */
 plim_status run_save_picture(const session *s);
 
-outside run_outside(const session *s, int64_t arena_bytes);
+/* What lies outside the arenas and the page spaces in memory, now; and the line about it.
+ *   arena_bytes, page_bytes  in  the most that these had */
+outside run_outside(const session *s, int64_t arena_bytes, int64_t page_bytes);
 void run_figures_outside(figures *f, const outside *o);
 
 #endif

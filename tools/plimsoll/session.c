@@ -56,7 +56,9 @@ static plim_status check_sizes(session *s) {
     memcpy(&text, (const char *)o + r->at, sizeof text);
     if (!text || plim_size_parse(s->ctx, text, &size) == PLIM_OK) continue; /* NULL: of other spaces alone */
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--%s: %s", r->name, sentence);
+    const int spaces = strcmp(r->name, "memory") == 0 && o->memory_given && strchr(o->memory_given, '=');
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--%s%s%s: %s", r->name, spaces ? " " : "", spaces ? o->memory_given : "",
+                     sentence);
   }
   return PLIM_OK;
 }

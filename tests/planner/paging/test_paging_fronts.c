@@ -113,6 +113,166 @@ Test(paging_fronts, a_cancelled_call_has_the_plan_that_was_kept) {
   paging_rig_free(&r);
 }
 
+/* ---- energy ---- */
+
+/* An op draws ten times what a copy does. */
+static const plim_powers cheap_copies = {.device_watt = {10}, .idle_watt = 1, .link_watt = {{0, 1}, {1, 0}}};
+
+/* A plan of least energy; NULL: there is none, with *status. */
+static plim_plan *make_thrifty(paging_rig *r, const char *folder, plim_status *status, int32_t *was_kept) {
+  plim_plan_result made = {.plan = NULL};
+  r->options.paging = &r->paging;
+  r->options.front_folder = folder;
+  *status = plim_plan_search(r->ctx, r->graph, r->profile, &r->options, &made);
+  *was_kept = made.from_front;
+  if (made.plan) cr_assert_eq(plim_plan_check(r->ctx, r->graph, made.plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  return made.plan;
+}
+
+static double energy_of(const plim_plan *plan) {
+  return plim_plan_energy(plan, &cheap_copies);
+}
+
+Test(paging_fronts, a_plan_of_least_energy_is_kept) {
+  paging_rig r = {0};
+  plim_status status;
+  int32_t was_kept = 0;
+  paging_rig_make(&r, 16, 1);
+  r.paging.powers = &cheap_copies;
+  plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+  cr_assert(first && !was_kept, "%s", plim_context_error(r.ctx));
+  plim_context_cancel(r.ctx); /* so that later calls know what is kept for these rates, and no more */
+  plim_plan *again = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+  cr_assert(again && was_kept, "%s", plim_context_error(r.ctx));
+  cr_expect_leq(energy_of(again), energy_of(first));
+  r.paging.powers = NULL; /* the fastest plan is another question */
+  cr_expect_null(make_thrifty(&r, r.options.front_folder, &status, &was_kept));
+  cr_expect_eq(status, PLIM_ECANCEL);
+  plim_plan_free(first);
+  plim_plan_free(again);
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
+static void count_reports(void *user, const plim_progress *progress) {
+  (void)progress;
+  ++*(int32_t *)user;
+}
+
+Test(paging_fronts, a_search_of_equal_effort_is_not_repeated) {
+  for (int energy = 0; energy < 2; energy++) {
+    paging_rig r = {0};
+    plim_status status;
+    int32_t was_kept = 0, reports = 0;
+    paging_rig_make(&r, 16, 1);
+    if (energy) r.paging.powers = &cheap_copies;
+    plim_context_set_progress(r.ctx, count_reports, &reports);
+    plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+    cr_assert(first && !was_kept && reports > 0, "%s", plim_context_error(r.ctx));
+    reports = 0;
+    plim_plan *again = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_assert(again && was_kept);
+    cr_expect_eq(reports, 0);
+    cr_expect_eq(again->time_ns, first->time_ns);
+    r.options.seed = 2;
+    plim_plan *other = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_expect_gt(reports, 0);
+    reports = 0;
+    r.options.budget_bytes += 512; /* another question */
+    plim_plan *more = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_expect_gt(reports, 0);
+    plim_plan_free(first);
+    plim_plan_free(again);
+    plim_plan_free(other);
+    plim_plan_free(more);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+}
+
+/* The later calls draw less. */
+Test(paging_fronts, a_kept_plan_of_least_energy_is_taken_where_it_keeps_the_deadline) {
+  int32_t was_kept = 0, kept = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    paging_rig r = {0};
+    plim_status status;
+    paging_rig_make(&r, 16, seed);
+    r.paging.powers = &cheap_copies;
+    plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+    cr_assert(first, "%s", plim_context_error(r.ctx));
+    r.options.iterations = 1;
+    r.options.seed = seed + 1;
+    r.paging.deadline_ns = first->time_ns;
+    plim_plan *in_time = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_assert(in_time, "%s", plim_context_error(r.ctx));
+    cr_expect_leq(in_time->time_ns, first->time_ns, "seed %d", (int)seed);
+    cr_expect_leq(energy_of(in_time), energy_of(first), "seed %d", (int)seed);
+    kept += was_kept;
+    r.paging.deadline_ns = in_time->time_ns - 1;
+    plim_plan *earlier = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    if (earlier) cr_expect_leq(earlier->time_ns, r.paging.deadline_ns, "seed %d", (int)seed);
+    plim_plan_free(first);
+    plim_plan_free(in_time);
+    plim_plan_free(earlier);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+  cr_expect_gt(kept, 0);
+}
+
+/* Copies of the kept plan that name spaces which are not there have no powers either. */
+Test(paging_fronts, a_kept_plan_of_least_energy_with_a_wrong_space_is_none) {
+  paging_rig r = {0};
+  plim_status status;
+  int32_t was_kept = 0;
+  paging_rig_make(&r, 16, 1);
+  for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] *= 10; /* so that it pages */
+  r.paging.recompute = 0;
+  r.paging.powers = &cheap_copies;
+  plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+  cr_assert(first && first->n_page_spaces > 0, "%s", plim_context_error(r.ctx));
+  const program_run *run =
+      plim_test_shell("sed -i 's/\"from\": *1/\"from\": 100000/g' paged-*.json && grep -c 100000 paged-*.json");
+  cr_assert_gt(atoi(run->out), 0, "%s", run->error);
+  r.options.seed = 2;
+  plim_plan *again = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+  cr_assert(again && !was_kept, "%s", plim_context_error(r.ctx));
+  plim_plan_free(first);
+  plim_plan_free(again);
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
+Test(paging_fronts, more_bytes_of_the_arena_never_make_a_front_take_more_energy_or_miss_the_deadline) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
+    paging_rig r = {0};
+    int64_t budget[BUDGETS];
+    plim_plan *plan[BUDGETS], *keep_all = NULL;
+    paging_rig_make(&r, LENGTH, seed);
+    make_budgets(&r, budget);
+    cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &keep_all), PLIM_OK);
+    r.paging.powers = &cheap_copies;
+    r.paging.deadline_ns = keep_all->time_ns + keep_all->time_ns / 5;
+    r.options.paging = &r.paging;
+    cr_assert_eq(plim_plan_front(r.ctx, r.graph, r.profile, &r.options, BUDGETS, budget, plan), PLIM_OK, "%s",
+                 plim_context_error(r.ctx));
+    cr_expect_not_null(plan[BUDGETS - 1]);
+    for (int i = 0; i < BUDGETS; i++) {
+      if (plan[i]) cr_expect_leq(plan[i]->time_ns, r.paging.deadline_ns, "seed %d", (int)seed);
+      if (i == 0 || !plan[i - 1]) continue;
+      cr_assert(plan[i], "seed %d: none within %lld bytes", (int)seed, (long long)budget[i]);
+      cr_expect_leq(energy_of(plan[i]), energy_of(plan[i - 1]), "seed %d", (int)seed);
+    }
+    r.paging.deadline_ns = 1; /* keep-all is known, and late */
+    plim_plan *late[BUDGETS];
+    cr_assert_eq(plim_plan_front(r.ctx, r.graph, r.profile, &r.options, BUDGETS, budget, late), PLIM_OK);
+    for (int i = 0; i < BUDGETS; i++) cr_expect_null(late[i], "seed %d", (int)seed);
+    for (int i = 0; i < BUDGETS; i++) plim_plan_free(plan[i]);
+    plim_plan_free(keep_all);
+    paging_rig_free(&r);
+  }
+}
+
 /* Arenas of other devices are spaces like the others: a plan for one of them is none for two. */
 Test(paging_fronts, a_plan_that_was_kept_for_two_devices_is_not_taken_for_three) {
   paging_rig r = {0};

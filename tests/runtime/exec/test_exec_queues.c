@@ -172,6 +172,9 @@ static void run_and_compare(rig *r, uint64_t seed) {
   hash_kernels kernels = {.fault = HASH_RIGHT};
   open_exec(r, &seed);
   ask_for_results(r, &result);
+  cr_assert_geq(plim_exec_page_bytes(r->exec, 1), r->plan->page[0].arena_bytes);
+  cr_assert_str_eq(plim_exec_page_name(r->exec, 1), r->plan->page[0].name);
+  cr_assert_eq(plim_exec_page_bytes(r->exec, r->plan->n_page_spaces + 1), 0);
   hash_reference reference = hash_reference_new(r->graph);
   hash_write_sources(r->exec, 0, r->graph, r->plan, 1, 0);
   for (int64_t step = 0; step < STEPS; step++) {

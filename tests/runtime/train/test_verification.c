@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "runtime/device/device_internal.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/preparation.h"
 #include "tests/support/device_under_test.h"
@@ -163,6 +164,90 @@ Test(verification, a_budget_changes_no_bit_of_states_in_bf16_and_a_checkpoint_ke
   cr_assert(strstr(plim_context_error(r.ctx), "(state, bf16, "), "%s", plim_context_error(r.ctx));
   rig_close(&r);
   plim_test_folder_remove();
+}
+
+/* ---- two devices ---- */
+
+/* A device whose second thread set computes other bits: it changes the first output of each of its runs. */
+static plim_status run_by_place(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  PLIM_TRY(plim_device_cpu.kernels.run(device, queue, kernel, args));
+  unsigned char *first = args->out && args->out[0] ? args->out[0] : NULL;
+  if (queue > 0 && first) first[0] ^= 1;
+  return PLIM_OK;
+}
+
+static int32_t runs_elsewhere(const plim_plan *plan) {
+  int32_t n = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++)
+    n += plan->command[j].kind == PLIM_COMMAND_RUN && plan->command[j].space;
+  return n;
+}
+
+static const plim_command *first_run(const plim_plan *plan, int32_t op) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind == PLIM_COMMAND_RUN && plan->command[j].op == op) return &plan->command[j];
+  }
+  return NULL;
+}
+
+/* Planned for two devices, with every op once: this device gives a second run elsewhere other bits. */
+static rig rig_open_placed(const plim_device_api *api) {
+  plim_plan_options planning = plim_plan_options_default();
+  plim_paging paging = plim_paging_default();
+  model = "tinyres";
+  rig r = rig_open();
+  r.device->api = api;
+  paging.recompute = 0;
+  paging.n_devices = 1;
+  paging.device[0] = (plim_paging_device){"cpu:1", PLIM_BYTES_UNLIMITED};
+  paging.device_bytes_per_ns = 1000;
+  planning.paging = &paging;
+  planning.iterations = 100;
+  ok(&r, plim_program_plan(r.program, &planning));
+  cr_assert_gt(runs_elsewhere(r.program->plan[PLIM_PROGRAM_TRAIN]), 10);
+  return r;
+}
+
+Test(verification, a_reference_runs_each_op_on_the_device_of_the_plan_one_after_another) {
+  plim_device_api api = plim_device_cpu;
+  plim_program *reference = NULL;
+  plim_state_difference difference;
+  int32_t next = 0;
+  if (!plim_test_on_cpu()) cr_skip_test("several devices are of the CPU");
+  api.kernels.run = run_by_place;
+  rig r = rig_open_placed(&api);
+  ok(&r, plim_verify_make_reference(r.program, r.device, &r.source, &reference));
+  cr_assert(reference);
+  const plim_plan *plan = reference->plan[PLIM_PROGRAM_TRAIN], *as = r.program->plan[PLIM_PROGRAM_TRAIN];
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *c = &plan->command[j];
+    if (c->kind == PLIM_COMMAND_COPY) continue;
+    cr_assert_eq(c->op, next);
+    cr_assert_eq(c->space, first_run(as, next)->space);
+    cr_assert_str_eq(variant_of(plan, next), variant_of(as, next));
+    next++;
+  }
+  cr_assert_eq(next, reference->graph[PLIM_PROGRAM_TRAIN]->n_ops);
+  open_trainer(&r);
+  ok(&r, plim_verify(r.trainer, reference, STEPS, NULL, NULL, &difference));
+  cr_assert_eq(difference.different, 0, "%s differs", difference.name);
+  plim_program_free(reference);
+  rig_close(&r);
+}
+
+Test(verification, an_op_on_another_device_is_found_where_that_one_computes_other_bits) {
+  plim_device_api api = plim_device_cpu;
+  plim_program *other = NULL;
+  plim_state_difference difference;
+  if (!plim_test_on_cpu()) cr_skip_test("several devices are of the CPU");
+  api.kernels.run = run_by_place;
+  rig r = rig_open_placed(&api);
+  ok(&r, plim_verify_make_unlimited(r.program, r.device, &r.source, &other));
+  open_trainer(&r);
+  ok(&r, plim_verify(r.trainer, other, STEPS, NULL, NULL, &difference));
+  cr_assert_gt(difference.different, 0);
+  plim_program_free(other);
+  rig_close(&r);
 }
 
 /* A net that sees other pixels. */
