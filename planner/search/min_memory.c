@@ -22,6 +22,7 @@ typedef struct min_memory_search {
   plim_schedule lowest_peak; /* schedule of the lowest peak of all runs */
   int64_t lowest_peak_bytes; /* INT64_MAX: none yet */
   int64_t bound_bytes;       /* no plan has a lower peak */
+  int64_t enough_peak_bytes; /* a peak at which a run ends, since any plan within it will do; 0: none */
   int64_t next_try;          /* moves done from which the next packing is allowed; INT64_MAX: this run packs nothing */
 } min_memory_search;
 
@@ -48,6 +49,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     PLIM_TRY(plim_schedule_copy(&search->lowest_peak, &search->current));
   }
   if (search->next_try == INT64_MAX) {
+    a->stop |= peak <= search->enough_peak_bytes;
     a->mover.limit = limit_below(search, peak);
     return PLIM_OK;
   }
@@ -142,6 +144,13 @@ static uint64_t first_round(const min_memory_search *search) {
   return (uint64_t)(inc->options->unpacked ? rounds : rounds - search_tuning.min_memory.packing_rounds);
 }
 
+/* The round that is made as number `at`. Where any plan within enough_peak_bytes will do, the last rounds, which go on
+ * from the best, are made after the first one too, `early` of them: it often ends near. */
+static uint64_t round_at(uint64_t at, uint64_t early) {
+  if (at == 0 || early == 0) return at;
+  return at <= early ? (uint64_t)search_tuning.min_memory.rounds - early + at - 1 : at - early;
+}
+
 /* Where a round starts from. */
 static const plim_schedule *find_start(const min_memory_search *search, uint64_t round, const plim_schedule *seed,
                                        const plim_schedule *order) {
@@ -152,7 +161,7 @@ static const plim_schedule *find_start(const min_memory_search *search, uint64_t
 static plim_status run_rounds(min_memory_search *search, plim_schedule *start) {
   plim_incumbent *inc = search->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
-  uint64_t round = first_round(search), rounds;
+  uint64_t round = first_round(search), rounds, early = 0;
   rounds = (uint64_t)(inc->is_quick ? search_tuning.min_memory.quick_rounds : search_tuning.min_memory.rounds);
   int64_t enough = inc->target_bytes > search->bound_bytes ? inc->target_bytes : search->bound_bytes;
   plim_status status;
@@ -162,10 +171,12 @@ static plim_status run_rounds(min_memory_search *search, plim_schedule *start) {
     PLIM_CHECK(covering_down(search, &order, enough, start));
     PLIM_CHECK(covering_down(search, &seed, enough, start));
   }
-  for (; round < rounds && inc->best_bytes > enough; round++) {
+  if (search->enough_peak_bytes > 0 && round == 0) early = (uint64_t)search_tuning.min_memory.packing_rounds;
+  for (; round < rounds + early && inc->best_bytes > enough; round++) {
+    const uint64_t now = round_at(round, early);
     if (plim_now_ns() >= plim_incumbent_deadline(inc, 100)) break;
-    PLIM_CHECK(plim_schedule_copy(start, find_start(search, round, &seed, &order)));
-    PLIM_CHECK(anneal(search, start, round));
+    PLIM_CHECK(plim_schedule_copy(start, find_start(search, now, &seed, &order)));
+    PLIM_CHECK(anneal(search, start, now));
   }
 done:
   plim_schedule_free(&seed);
@@ -182,6 +193,7 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   plim_status status;
   int32_t op;
   search.bound_bytes = plim_bound_bytes(inc->problem, &op);
+  if (inc->options->brief && inc->options->unpacked) search.enough_peak_bytes = inc->target_bytes;
   PLIM_TRY(plim_keep_all_run(inc));
   PLIM_CHECK(
       plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &search.track));
