@@ -68,8 +68,7 @@ Test(brief, plans_repeat_and_their_bounds_hold) {
   cr_assert_geq(made, 4);
 }
 
-/* Near its fewest bytes a graph has a brief plan too: the search for the fewest bytes is part of it. It is the same with
- * each seed again, and ends where the first plan within the budget is found. */
+/* Near its fewest bytes a graph has a brief plan too: the search for the fewest bytes is part of it. */
 Test(brief, a_budget_near_the_fewest_bytes_has_a_plan) {
   for (uint64_t seed = 1; seed <= 3; seed++) {
     planner_case c = make_case(seed, 80);

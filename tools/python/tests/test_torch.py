@@ -698,6 +698,26 @@ class Fused(unittest.TestCase):
             peak, _ = rehearsal._peak(module, {})
         self.assertEqual(peak, gradient.nbytes + 2 * (images.nbytes + filters.nbytes))
 
+    def test_an_input_of_which_a_kernel_reads_the_shape_alone_ends_at_once(self):
+        from torch._inductor.compile_fx import compile_fx_inner
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        from plimsoll.torch import inductor, memory
+
+        given = [torch.randn(16, 64, 8, 8), torch.randn(16, 64, 16, 16)]
+        window = [2, 2], [2, 2], [0, 0], False, True, None
+
+        def of_images(gradient, images):
+            return (torch.ops.aten.avg_pool2d_backward.default(gradient, images, *window),)
+
+        module = make_fx(of_images, tracing_mode="fake")(*given)
+        with inductor.settings(unittest.mock.Mock(), None):
+            values = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
+            run = compile_fx_inner(module, values, is_backward=True, graph_id=0)
+        most, (result,) = memory.peak_bytes(lambda: run([tensor.clone() for tensor in given]))
+        self.assertEqual(most, sum(tensor.nbytes for tensor in given))  # the result has the room of the images
+        self.assertTrue(torch.equal(result, of_images(*given)[0]))
+
     def test_running_statistics_of_a_fused_step_are_updated_once(self):
         layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]
         model = WithLoss(torch.nn.Sequential(*layers, torch.nn.Linear(8 * 36, 10)))

@@ -34,6 +34,7 @@ from .refusals import (
 )  # fmt: skip
 
 _PLANNING = threading.RLock()  # the compiler's settings and the profiler are the process's
+FORM = 2  # of what is compiled for a plan, for caches: from 2 on inputs that no kernel reads end at once
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
 AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for where nothing is recomputed
@@ -602,7 +603,7 @@ class Step:
 
         if self.time_limit:
             return None
-        return hashlib.sha256(f"plimsoll {__version__} {self.budget} {self.effort}".encode()).hexdigest()
+        return hashlib.sha256(f"plimsoll {__version__} {FORM} {self.budget} {self.effort}".encode()).hexdigest()
 
     def __call__(self, *batch, **named):
         check_gradients_are_on()
