@@ -369,7 +369,8 @@ class Graph:
         """The fastest plan found within budget_bytes; None: the plan that keeps everything.
 
         time_limit  seconds for the search; the default is a number of moves, which gives equal plans on every machine:
-                    250 for each op; 1,000 more, at most 400,000, where there is then no plan, or one far from its bound
+                    250 for each op, and up to 1,000, at most 400,000 in total, while the plan is far from its bound;
+                    where that finds none, a search of 1,000 that begins anew
         save        folder in which graph.json, profile.json and plan.json are written
         DoesNotFit: no plan was found. Error: the graph is wrong.
         """

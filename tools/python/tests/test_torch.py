@@ -283,6 +283,23 @@ class Uses(unittest.TestCase):
         self.assertLessEqual(report.measured_bytes, report.budget_bytes)
         self.assertIn("graph break", str(report))
 
+    def test_a_share_of_what_a_broken_step_takes_is_not_one_of_its_first_graph(self):
+        class Broken(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.small, self.large = torch.nn.Linear(8, 8), torch.nn.Linear(8, 512)
+
+            def forward(self, x):
+                x = self.small(x)
+                torch._dynamo.graph_break()
+                return self.large(x).square().mean()
+
+        step = pt.compile(Broken(), budget="110%")
+        step(torch.randn(16, 8))
+        report = step.report()
+        self.assertEqual(len(report.pieces), 2)
+        self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+
     def test_a_second_backward_is_refused(self):
         net, batch = shared_weights()
         loss, _ = pt.compile(WithLoss(net), budget="100%")(*batch)

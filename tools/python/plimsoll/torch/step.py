@@ -198,8 +198,9 @@ class _Shaped:
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
         keep_all = graph.plan(None, measured=True)
-        if not self.budget_bytes:
-            self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
+        if not step.budget_bytes and (not self.budget_bytes or (index and not self.shares)):
+            # of several graphs that of the largest, until _share() knows them all
+            self.budget_bytes = max(self.budget_bytes, parse_bytes(step.budget, keep_all.peak_bytes))
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor":
             self._note_workspaces(joint, costs)
