@@ -140,7 +140,8 @@ int64_t plim_cut_search_work(const plim_incumbent *inc) {
   if (options->time_limit_ns > 0) return plim_effort_percent(options->time_limit_ns, PLIM_CUT_PERCENT);
   int64_t work = bound_tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
   if (work < bound_tuning.cut.search_work_min) work = bound_tuning.cut.search_work_min;
-  return options->brief ? work / 100 * bound_tuning.cut.brief_percent : work;
+  const int is_less = options->brief && inc->problem->n_ops <= bound_tuning.solve.ascent_ops;
+  return is_less ? work / 100 * bound_tuning.cut.brief_percent : work;
 }
 
 static plim_status prove(plim_incumbent *inc, const cut_allowance *left, int64_t target_ns) {

@@ -21,6 +21,7 @@ typedef struct min_memory_search {
   plim_schedule lowest_peak; /* schedule of the lowest peak of all runs */
   int64_t lowest_peak_bytes; /* INT64_MAX: none yet */
   int64_t bound_bytes;       /* no plan has a lower peak */
+  int64_t enough_peak_bytes; /* a peak at which a run ends, since any plan within it will do; 0: none */
   int64_t next_try;          /* moves done from which the next packing is allowed; INT64_MAX: this run packs nothing */
 } min_memory_search;
 
@@ -47,6 +48,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     PLIM_TRY(plim_schedule_copy(&search->lowest_peak, &search->current));
   }
   if (search->next_try == INT64_MAX) {
+    a->stop |= peak <= search->enough_peak_bytes;
     a->mover.limit = limit_below(search, peak);
     return PLIM_OK;
   }
@@ -142,6 +144,13 @@ static uint64_t first_run(const min_memory_search *search) {
   return (uint64_t)(inc->task.options->unpacked ? runs : runs - search_tuning.min_memory.packing_runs);
 }
 
+/* The run that is made as number `at`. Where any plan within enough_peak_bytes will do, the last runs, which go on from
+ * the best, are made after the first one too, `early` of them: it often ends near. */
+static uint64_t run_at(uint64_t at, uint64_t early) {
+  if (at == 0 || early == 0) return at;
+  return at <= early ? (uint64_t)search_tuning.min_memory.runs - early + at - 1 : at - early;
+}
+
 /* Where a run starts from. */
 static const plim_schedule *find_start(const min_memory_search *search, uint64_t run, const plim_schedule *checkpoints,
                                        const plim_schedule *program_order) {
@@ -152,17 +161,19 @@ static const plim_schedule *find_start(const min_memory_search *search, uint64_t
 static plim_status anneal_runs(min_memory_search *search, plim_schedule *start) {
   plim_incumbent *inc = search->inc;
   plim_schedule checkpoints = {.ctx = start->ctx}, program_order = {.ctx = start->ctx};
-  uint64_t run = first_run(search), runs;
+  uint64_t at = first_run(search), runs, early = 0;
   runs = (uint64_t)(inc->task.is_quick ? search_tuning.min_memory.quick_runs : search_tuning.min_memory.runs);
   int64_t enough = inc->task.target_bytes > search->bound_bytes ? inc->task.target_bytes : search->bound_bytes;
   plim_status status;
   PLIM_TRY_OR_DONE(plim_start_from_checkpoints(inc, 0, search->track->capacity / 2, &checkpoints));
   PLIM_TRY_OR_DONE(plim_incumbent_program_order(inc, enough, &program_order));
-  if (run > 0 && inc->best_bytes > enough) {
+  if (at > 0 && inc->best_bytes > enough) {
     PLIM_TRY_OR_DONE(lower_by_covering(search, &program_order, enough, start));
     PLIM_TRY_OR_DONE(lower_by_covering(search, &checkpoints, enough, start));
   }
-  for (; run < runs && inc->best_bytes > enough; run++) {
+  if (search->enough_peak_bytes > 0 && at == 0) early = (uint64_t)search_tuning.min_memory.packing_runs;
+  for (; at < runs + early && inc->best_bytes > enough; at++) {
+    const uint64_t run = run_at(at, early);
     if (plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100)) break;
     PLIM_TRY_OR_DONE(plim_schedule_copy(start, find_start(search, run, &checkpoints, &program_order)));
     PLIM_TRY_OR_DONE(anneal(search, start, run));
@@ -182,6 +193,7 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   plim_status status;
   int32_t op;
   search.bound_bytes = plim_bound_bytes(inc->problem, &op);
+  if (inc->task.options->brief && inc->task.options->unpacked) search.enough_peak_bytes = inc->task.target_bytes;
   PLIM_TRY(plim_keep_all_run(inc));
   PLIM_TRY_OR_DONE(
       plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &search.track));

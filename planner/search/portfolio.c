@@ -4,7 +4,8 @@
  * the mix of moves, and in where they start: from the schedule given (`start`) or from the best plan. After each run
  * the searchers exchange their bests. Without a time limit: two rounds, and a third where the numerics are given and
  * the bound is far. With one: more rounds, each four times as long as the one before, until the time is over. Where a
- * run from `start` stays above the limit, greedy covering and then the min-memory search look for any plan.
+ * run from `start` stays above the limit, greedy covering and then the min-memory search look for any plan. A brief
+ * search has rounds of its own (run_brief).
  *
  * Invariant: searcher 0 works for the caller's incumbent. Each other one has its own incumbent, on a fork of the
  * context and a copy of the problem that allocates there. Bests are merged in order of the searchers, so that without a
@@ -32,8 +33,9 @@ typedef struct search_portfolio {
   int32_t n;
   portfolio_member *member;  /* [n] */
   int32_t has_start_failed;  /* 1: runs no longer start from `start`, since one stayed above the limit */
-  plim_schedule lowest;      /* the schedule of fewest bytes of the min-memory search; empty: it has not run */
+  plim_schedule lowest;      /* of the min-memory search, or of a brief search's covering; empty: neither has run */
   int32_t has_covered;       /* 1: covering has looked for a plan */
+  int32_t may_seek;          /* 1: the min-memory search may look for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
   atomic_int halt;           /* 1: a searcher has met the bound */
   /* the annealing run that goes on */
@@ -162,17 +164,20 @@ static plim_status find_by_covering(search_portfolio *portfolio) {
     status = plim_greedy_covering_run(inc, inc->task.budget_bytes, search_tuning.portfolio.covering_rounds,
                                       plim_plan_task_deadline(&inc->task, 100), &schedule);
   }
+  if (status == PLIM_OK && inc->task.options->brief && !inc->has_best) {
+    status = plim_schedule_copy(&portfolio->lowest, &schedule);
+  }
   if (status == PLIM_OK) status = exchange_bests(portfolio);
   plim_schedule_free(&schedule);
   return status;
 }
 
 /* Look for any plan: by covering, then by the min-memory search, which gets another seed each time. A long graph was
- * covered before the first round. A brief search has no min-memory search. */
+ * covered before the first round. */
 static plim_status find_any(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc, *min_memory = NULL;
   if (!portfolio->has_covered && !is_long(portfolio)) PLIM_TRY(find_by_covering(portfolio));
-  if (inc->has_best || inc->task.options->brief) return PLIM_OK;
+  if (inc->has_best || !portfolio->may_seek) return PLIM_OK;
   int64_t limit_ns = inc->task.options->time_limit_ns;
   plim_child child = {.min_memory = 1, .seed_offset = portfolio->min_memory_tries++ << 32};
   if (limit_ns > 0) child.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->task.started_ns) / 2;
@@ -205,7 +210,7 @@ static int64_t near_budget(const plim_incumbent *inc) {
 /* May the min-memory search run once more? It depends on random numbers: one that ended near the budget may meet it
  * with another seed. */
 static int may_try(const search_portfolio *portfolio) {
-  if (portfolio->inc->task.options->brief) return 0;
+  if (!portfolio->may_seek) return 0;
   if (portfolio->min_memory_tries == 0 || portfolio->inc->task.options->time_limit_ns > 0) return 1;
   return portfolio->min_memory_tries < (uint64_t)search_tuning.portfolio.min_memory_tries &&
          portfolio->inc->least_bytes <= near_budget(portfolio->inc);
@@ -265,7 +270,7 @@ static plim_status look_ahead(search_portfolio *portfolio, int *refused) {
 static int wants_covering(const search_portfolio *portfolio) {
   const plim_incumbent *inc = portfolio->inc;
   int64_t near_ns = inc->problem->keep_all_ns / 1000 * search_tuning.portfolio.near_permille;
-  return inc->task.options->brief && !is_long(portfolio) && !(inc->has_best && inc->best_ns - inc->bound_ns <= near_ns);
+  return !is_long(portfolio) && !(inc->has_best && inc->best_ns - inc->bound_ns <= near_ns);
 }
 
 /* A third round follows where the numerics are given, the plan is far from its bound, and there are no limits. With
@@ -277,6 +282,41 @@ static int wants_third_round(const search_portfolio *portfolio) {
   return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * search_tuning.portfolio.far_percent;
 }
 
+/* Is the best so far from its bound that more moves may gain something? */
+static int is_far(const plim_incumbent *inc) {
+  return inc->has_best &&
+         inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * search_tuning.brief.far_percent;
+}
+
+/* A brief search: two rounds, from what covering has left where that is no plan. Without a plan then, one round from
+ * `start`, with the min-memory search in it. While the best is far from its bound, further rounds follow, until one
+ * gains too little. */
+static plim_status run_brief(search_portfolio *portfolio, int64_t moves, int64_t end_ns) {
+  plim_incumbent *inc = portfolio->inc;
+  const int64_t gain_ns = inc->problem->keep_all_ns / 100 * search_tuning.brief.gain_percent;
+  int64_t part = search_tuning.brief.moves_an_op * (int64_t)inc->problem->n_ops, before_ns = INT64_MAX;
+  if (part > moves) part = moves;
+  if (wants_covering(portfolio)) PLIM_TRY(find_by_covering(portfolio));
+  portfolio->has_start_failed = portfolio->lowest.n > 0;
+  portfolio->may_seek = 0;
+  for (int32_t round = 0; round < search_tuning.portfolio.rounds && !plim_incumbent_proved(inc); round++) {
+    PLIM_TRY(run_round(portfolio, part / search_tuning.portfolio.rounds, end_ns));
+    portfolio->has_start_failed |= is_long(portfolio);
+  }
+  portfolio->may_seek = 1;
+  int64_t left = moves - part;
+  if (!inc->has_best) {
+    portfolio->has_start_failed = is_long(portfolio);
+    PLIM_TRY(run_round(portfolio, part, end_ns));
+    left -= part;
+  }
+  for (; left > 0 && is_far(inc) && before_ns - inc->best_ns >= gain_ns && plim_now_ns() < end_ns; left -= part) {
+    before_ns = inc->best_ns;
+    PLIM_TRY(run_round(portfolio, part < left ? part : left, end_ns));
+  }
+  return PLIM_OK;
+}
+
 static plim_status run_rounds(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc;
   const plim_plan_options *options = inc->task.options;
@@ -285,7 +325,7 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
   int refused;
   PLIM_TRY(look_ahead(portfolio, &refused));
-  if (wants_covering(portfolio)) PLIM_TRY(find_by_covering(portfolio));
+  if (options->brief && !refused) return run_brief(portfolio, moves, end_ns);
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(inc); round++) {
     PLIM_TRY(run_round(portfolio, moves / search_tuning.portfolio.rounds, end_ns));
     portfolio->has_start_failed |= is_long(portfolio);
@@ -307,6 +347,7 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
   search_portfolio portfolio = {.inc = inc,
                                 .start = start,
                                 .lowest = {.ctx = ctx},
+                                .may_seek = 1,
                                 .n = inc->task.options->threads > 1 ? inc->task.options->threads : 1};
   plim_status status;
   if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;

@@ -41,6 +41,32 @@ function(plim_program target)
   target_link_libraries(${target} PRIVATE plimsoll ${JANSSON_LINK_LIBRARIES} ${plim_program_links})
 endfunction()
 
+# plim_exports(NAME FILE): writes what the linker lets others see of a shared library: the functions that its public
+# headers name, as version PLIMSOLL_n. libplimsoll calls more of libplimsoll-plan than these; they have the version
+# PLIMSOLL_PRIVATE, and no one else may rely on them. Where libplimsoll-plan is built alone there are none.
+function(plim_exports name file)
+  set(names)
+  set(headers ${plim_run_headers})
+  if(name STREQUAL plan)
+    set(headers ${plim_plan_headers})
+  endif()
+  foreach(header ${headers})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "plim_[a-z0-9_]+\\(")
+    string(REGEX MATCHALL "plim_[a-z0-9_]+\\(" found "${lines}")
+    list(APPEND names ${found})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+  endforeach()
+  list(SORT names)
+  list(REMOVE_DUPLICATES names)
+  string(CONCAT names ${names})
+  string(REPLACE "(" ";\n    " names "${names}")
+  set(rest "\n  local: *;\n};\n")
+  if(name STREQUAL plan AND NOT PLIM_PLAN_ONLY)
+    set(rest "\n};\nPLIMSOLL_PRIVATE {\n  global: plim_*;\n  local: *;\n};\n")
+  endif()
+  file(CONFIGURE OUTPUT ${file} CONTENT "PLIMSOLL_${PROJECT_VERSION_MAJOR} {\n  global:\n    ${names}${rest}" @ONLY)
+endfunction()
+
 # plim_library(NAME FILE OBJECTS): libFILE.a as target FILE, and libFILE.so as FILE-shared where PLIM_SHARED is on.
 # plimsoll::NAME is the shared one where there is one; plimsoll::NAME-static always is the other.
 function(plim_library name file objects)
@@ -49,7 +75,8 @@ function(plim_library name file objects)
   set(libraries ${file})
   set_target_properties(${file} PROPERTIES EXPORT_NAME ${name}-static)
   if(PLIM_SHARED)
-    set(exports ${PROJECT_SOURCE_DIR}/tools/cmake/exports.map)
+    set(exports ${PROJECT_BINARY_DIR}/generated/${file}.map)
+    plim_exports(${name} ${exports})
     add_library(${file}-shared SHARED ${objects})
     add_library(plimsoll::${name} ALIAS ${file}-shared)
     set_target_properties(${file}-shared PROPERTIES OUTPUT_NAME ${file} EXPORT_NAME ${name} LINK_DEPENDS ${exports}

@@ -43,8 +43,7 @@ static plim_plan *plan(planner_case *c, int32_t brief) {
   return out;
 }
 
-/* The bound of less work is no higher than that of more, and still one. A budget that only the search for the fewest
- * bytes meets has no brief plan. */
+/* The bound of less work is no higher than that of more, and still one. */
 Test(brief, plans_repeat_and_their_bounds_hold) {
   int made = 0;
   for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -67,6 +66,47 @@ Test(brief, plans_repeat_and_their_bounds_hold) {
     }
   }
   cr_assert_geq(made, 4);
+}
+
+/* Near its fewest bytes a graph has a brief plan too: the search for the fewest bytes is part of it. */
+Test(brief, a_budget_near_the_fewest_bytes_has_a_plan) {
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    planner_case c = make_case(seed, 80);
+    plim_plan_floor floor;
+    c.options.brief = 1;
+    cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+    c.options.budget_bytes = floor.smallest_bytes;
+    plim_plan *first = plan(&c, 1), *again = plan(&c, 1);
+    cr_assert(first, "seed %d: no plan within %lld bytes", (int)seed, (long long)floor.smallest_bytes);
+    cr_assert(again);
+    cr_assert_eq(first->time_ns, again->time_ns);
+    plim_plan_free(first);
+    plim_plan_free(again);
+    planner_case_free(&c);
+  }
+}
+
+/* Moves beyond the first 250 an op are made where the plan is far from its bound alone, and never make it slower. */
+Test(brief, more_moves_are_for_plans_that_are_far_from_their_bound) {
+  int faster = 0;
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (int64_t percent = 80; percent >= 50; percent -= 10) {
+      planner_case c = make_case(seed, percent);
+      plim_plan *few = plan(&c, 1);
+      c.options.iterations *= 4;
+      plim_plan *more = plan(&c, 1);
+      cr_assert_eq(!few, !more);
+      if (few) {
+        cr_assert_leq(more->time_ns, few->time_ns);
+        if (few->time_ns - few->bound_ns <= few->keep_all_ns / 100 * 4) cr_assert_eq(more->time_ns, few->time_ns);
+        faster += more->time_ns < few->time_ns;
+      }
+      plim_plan_free(few);
+      plim_plan_free(more);
+      planner_case_free(&c);
+    }
+  }
+  cr_assert_gt(faster, 0);
 }
 
 /* The front notes what effort found a plan, and this effort is another one. */

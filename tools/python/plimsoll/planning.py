@@ -31,12 +31,9 @@ class DoesNotFit(Error):
         self.smallest_bytes, self.bound_bytes, self.op = smallest_bytes, bound_bytes, op
 
 
-# By default a brief search, for planning to take at most a tenth of compiling. Where its plan is further from the proven bound
-# than FAR_PERCENT, a brief search of more moves follows; where there is no plan, a whole search of those moves, fewer than
-# the library's default. In graphs of more than 800 ops that is less than twice as many: there a whole search follows from
-# VERY_FAR_PERCENT on (docs/results/pytorch.md).
-BRIEF_MOVES_AN_OP, MOVES_AN_OP, MOST_MOVES = 250, 1_000, 400_000
-FAR_PERCENT, VERY_FAR_PERCENT = 4, 10
+# By default a brief search (docs/planner.md): 250 moves for each op, and up to so many where its plan is far from the
+# proven bound.
+MOVES_AN_OP, MOST_MOVES = 1_000, 400_000
 _UNITS = {
     "": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
     "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
@@ -372,28 +369,21 @@ class Graph:
         """The fastest plan found within budget_bytes; None: the plan that keeps everything.
 
         time_limit  seconds for the search; the default is a number of moves, which gives equal plans on every machine:
-                    250 for each op; 1,000 more, at most 400,000, where there is then no plan, or one far from its bound
+                    250 for each op, and up to 1,000, at most 400,000 in total, while the plan is far from its bound;
+                    where that finds none, a search of 1,000 that begins anew
         save        folder in which graph.json, profile.json and plan.json are written
         DoesNotFit: no plan was found. Error: the graph is wrong.
         """
-        asked = iterations > 0 or bool(time_limit)
-        moves = iterations if asked else min(MOST_MOVES, MOVES_AN_OP * len(self.ops))
-        found, far, again = None, FAR_PERCENT, 0
+        moves = iterations if iterations > 0 or time_limit else min(MOST_MOVES, MOVES_AN_OP * len(self.ops))
         documents = self._documents(measured, progress)
-        if budget_bytes is not None and not asked:
-            brief = self._options(threads, seed, min(moves, BRIEF_MOVES_AN_OP * len(self.ops)), None)
-            brief.brief = 1
-            found = self._search(documents, budget_bytes, brief)
-            again = int(found is not None and moves >= 2 * brief.iterations)
-            far = FAR_PERCENT if again else VERY_FAR_PERCENT
-        if found is None or found.overhead_percent - found.bound_percent > far:
-            documents = documents if found is None else self._documents(measured, progress)
-            options = self._options(threads, seed, moves, time_limit)
-            options.brief = again
-            thorough = self._search(documents, budget_bytes, options)
-            if thorough is None and found is None:
-                self._refuse(documents, options)
-            found = min(filter(None, (thorough, found)), key=lambda plan: plan.time_ns)
+        options = self._options(threads, seed, moves, time_limit)
+        options.brief = int(budget_bytes is not None and iterations == 0 and not time_limit)
+        found = self._search(documents, budget_bytes, options)
+        if found is None and options.brief:
+            options.brief = 0
+            found = self._search(documents, budget_bytes, options)
+        if found is None:
+            self._refuse(documents, options)
         if save is not None:
             found.save(save)
         return found

@@ -11,7 +11,6 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 import plimsoll  # noqa: E402
-from plimsoll.planning import FAR_PERCENT  # noqa: E402
 
 
 def chain(layers=6, n_bytes=1000):
@@ -47,36 +46,33 @@ class Planning(unittest.TestCase):
         self.assertLessEqual(plan.bound_ns, plan.time_ns)
         self.assertEqual(plan.order, graph.plan(all_bytes * 2 // 3).order)
 
-    def test_a_second_search_follows_only_where_the_first_is_far_from_its_bound(self):
+    def test_a_brief_search_makes_the_plan_and_a_whole_one_follows_where_there_is_none(self):
         searches = []
 
         class Watched(plimsoll.Graph):
             def _search(self, documents, budget_bytes, options):
                 found = super()._search(documents, budget_bytes, options)
-                searches.append((options.brief, found and found.time_ns))
+                searches.append((options.brief, found is not None))
                 return found
 
         graph = chain(12)
         graph.__class__ = Watched
         all_bytes = graph.plan().peak_bytes
-        second = []
-        for percent in (90, 60, 50, 40):
+        self.assertEqual(searches, [(0, True)])
+        for percent in (90, 60, 40):
             searches.clear()
-            found = graph.plan(all_bytes * percent // 100)
-            brief, brief_ns = searches[0]
-            far = brief_ns is None or 100 * (brief_ns - found.bound_ns) > FAR_PERCENT * found.keep_all_ns
-            second.append(far)
-            whole = [] if not far else [0] if brief_ns is None else [1]
-            self.assertEqual([row[0] for row in searches], [1, *whole])
-            self.assertEqual(found.time_ns, min(time_ns for _, time_ns in searches if time_ns))
-        self.assertEqual(set(second), {True, False})
-        with self.assertRaises(plimsoll.DoesNotFit):
-            searches.clear()
+            graph.plan(all_bytes * percent // 100)
+            self.assertEqual(searches, [(1, True)])
+        searches.clear()
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
             graph.plan(all_bytes * 20 // 100)
-        self.assertEqual([row[0] for row in searches], [1, 0])
+        self.assertEqual(searches, [(1, False), (0, False)])
+        searches.clear()
+        graph.plan(refused.exception.smallest_bytes)
+        self.assertEqual(searches[-1][1], True)
         searches.clear()
         graph.plan(all_bytes * 60 // 100, iterations=20_000)
-        self.assertEqual([row[0] for row in searches], [0])
+        self.assertEqual(searches, [(0, True)])
 
     def test_an_op_may_write_over_what_nothing_reads_later(self):
         peaks = []

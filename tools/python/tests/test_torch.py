@@ -283,6 +283,23 @@ class Uses(unittest.TestCase):
         self.assertLessEqual(report.measured_bytes, report.budget_bytes)
         self.assertIn("graph break", str(report))
 
+    def test_a_share_of_what_a_broken_step_takes_is_not_one_of_its_first_graph(self):
+        class Broken(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.small, self.large = torch.nn.Linear(8, 8), torch.nn.Linear(8, 512)
+
+            def forward(self, x):
+                x = self.small(x)
+                torch._dynamo.graph_break()
+                return self.large(x).square().mean()
+
+        step = pt.compile(Broken(), budget="110%")
+        step(torch.randn(16, 8))
+        report = step.report()
+        self.assertEqual(len(report.pieces), 2)
+        self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+
     def test_a_second_backward_is_refused(self):
         net, batch = shared_weights()
         loss, _ = pt.compile(WithLoss(net), budget="100%")(*batch)
@@ -697,6 +714,26 @@ class Fused(unittest.TestCase):
             inductor.set_level(inductor.PLAIN)
             peak, _ = rehearsal._peak(module, {})
         self.assertEqual(peak, gradient.nbytes + 2 * (images.nbytes + filters.nbytes))
+
+    def test_an_input_of_which_a_kernel_reads_the_shape_alone_ends_at_once(self):
+        from torch._inductor.compile_fx import compile_fx_inner
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        from plimsoll.torch import inductor, memory
+
+        given = [torch.randn(16, 64, 8, 8), torch.randn(16, 64, 16, 16)]
+        window = [2, 2], [2, 2], [0, 0], False, True, None
+
+        def of_images(gradient, images):
+            return (torch.ops.aten.avg_pool2d_backward.default(gradient, images, *window),)
+
+        module = make_fx(of_images, tracing_mode="fake")(*given)
+        with inductor.settings(unittest.mock.Mock(), None):
+            values = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
+            run = compile_fx_inner(module, values, is_backward=True, graph_id=0)
+        most, (result,) = memory.peak_bytes(lambda: run([tensor.clone() for tensor in given]))
+        self.assertEqual(most, sum(tensor.nbytes for tensor in given))  # the result has the room of the images
+        self.assertTrue(torch.equal(result, of_images(*given)[0]))
 
     def test_running_statistics_of_a_fused_step_are_updated_once(self):
         layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]

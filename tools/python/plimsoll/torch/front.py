@@ -14,7 +14,8 @@ import tempfile
 from ..planning import Graph
 
 MOST_ROWS = 50
-FORM = 3  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two
+FORM = 4  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
+# and before form 4 inputs that no kernel reads stayed to the end of a call
 
 
 @dataclasses.dataclass

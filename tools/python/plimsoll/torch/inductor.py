@@ -9,6 +9,7 @@ import torch._functorch.config as functorch_config
 import torch._inductor.config as inductor_config
 from torch._inductor import memory
 from torch._inductor.codegen import cpp
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from . import native
@@ -90,7 +91,7 @@ def replaced(owner: typing.Any, name: str, value: typing.Any):
 def settings(partition, key: str | None = None):
     """While a step is compiled; the partition function may call set_level(). The cache of whole steps is off: it would serve
     one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph. The compiler's
-    estimate of a peak and its order of kernels are those of kernels.py. Ops of native.py stay whole."""
+    estimate of a peak, its order of kernels and when inputs end are those of kernels.py. Ops of native.py stay whole."""
     from torch._inductor import compile_fx  # it imports the compiler
 
     from . import kernels
@@ -102,6 +103,7 @@ def settings(partition, key: str | None = None):
     with (
         replaced(memory, "estimate_peak_memory", kernels.estimate),
         replaced(memory, "reorder_for_peak_memory", kernels.ordered),
+        replaced(PythonWrapperCodegen, "generate", kernels.generate),
         replaced(cpp.CppScheduling, "MAX_FUSED_KERNEL_ARGS_NUM", _MOST_ARGUMENTS),
         replaced(compile_fx, "select_decomp_table", native.decompositions),
         inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),

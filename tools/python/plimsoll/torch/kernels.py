@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch._inductor import ir, memory
 from torch._inductor.codegen.cpp import OuterLoopFusedSchedulerNode
-from torch._inductor.codegen.wrapper import can_match_buffer_size
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen, can_match_buffer_size
 from torch._inductor.scheduler import SchedulerNode
 from torch._inductor.virtualized import V
 
@@ -19,6 +19,7 @@ from . import inductor
 from .joint import tensors
 
 _estimate, _reorder = memory.estimate_peak_memory, memory.reorder_for_peak_memory
+_generate = PythonWrapperCodegen.generate
 SEARCHES = 4  # for the order of the least peak
 _NO_MEMORY = (ir.NoneLayout, ir.MultiOutputLayout, ir.MutationLayoutSHOULDREMOVE)
 
@@ -97,6 +98,29 @@ def _overwritten(node) -> list[tuple[str, str]]:
                     break
                 found.append((result.get_name(), name))
     return found
+
+
+# ---- what no kernel reads ----
+
+
+def unread_inputs() -> list[str]:
+    """Names of the tensors given to the compiled graph that no kernel reads and no result is: of these an op reads the
+    shape alone."""
+    graph = V.graph
+    used = {access.name for node in graph.scheduler.nodes for access in node.read_writes.reads_and_writes()}
+    used.update(graph.get_output_names(), graph.mutated_inputs)
+    given = graph.graph_inputs.items()
+    tensors_given = [name for name, value in given if isinstance(value, ir.IRNode) and value.has_tensor_output()]
+    return [name for name in tensors_given if name not in used]
+
+
+def generate(wrapper, is_inference):
+    """In place of PythonWrapperCodegen.generate, which keeps what no kernel reads until the last one has run: it ends
+    before the first one."""
+    unread = unread_inputs()
+    if unread:
+        wrapper.lines.insert(0, wrapper.make_free_by_names(unread))
+    return _generate(wrapper, is_inference)
 
 
 # ---- what a schedule takes ----

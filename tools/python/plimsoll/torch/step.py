@@ -34,6 +34,7 @@ from .refusals import (
 )  # fmt: skip
 
 _PLANNING = threading.RLock()  # the compiler's settings and the profiler are the process's
+FORM = 2  # of what is compiled for a plan, for caches: from 2 on inputs that no kernel reads end at once
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
 AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for where nothing is recomputed
@@ -197,8 +198,9 @@ class _Shaped:
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
         keep_all = graph.plan(None, measured=True)
-        if not self.budget_bytes:
-            self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
+        if not step.budget_bytes and (not self.budget_bytes or (index and not self.shares)):
+            # of several graphs that of the largest, until _share() knows them all
+            self.budget_bytes = max(self.budget_bytes, parse_bytes(step.budget, keep_all.peak_bytes))
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor":
             self._note_workspaces(joint, costs)
@@ -602,7 +604,7 @@ class Step:
 
         if self.time_limit:
             return None
-        return hashlib.sha256(f"plimsoll {__version__} {self.budget} {self.effort}".encode()).hexdigest()
+        return hashlib.sha256(f"plimsoll {__version__} {FORM} {self.budget} {self.effort}".encode()).hexdigest()
 
     def __call__(self, *batch, **named):
         check_gradients_are_on()
