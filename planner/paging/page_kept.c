@@ -222,14 +222,14 @@ static plim_status read_others(kept_plans *kept) {
   char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
   int32_t n = 0;
-  PLIM_CHECK(plim_allocate(kept->ctx, FILES, sizeof *path, &path));
-  PLIM_CHECK(plim_cache_recent(kept->ctx, kept->path, kept->prefix, FILES, path, &n));
+  PLIM_TRY_OR_DONE(plim_allocate(kept->ctx, FILES, sizeof *path, &path));
+  PLIM_TRY_OR_DONE(plim_cache_recent(kept->ctx, kept->path, kept->prefix, FILES, path, &n));
   for (int32_t i = 0; i < n && !plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK); i++) {
     plim_plans *plans = NULL;
     if (strcmp(path[i], kept->path) == 0) continue;
     status = read_file(kept, path[i], 1, &plans);
     plim_plans_free(plans);
-    PLIM_CHECK(status);
+    PLIM_TRY_OR_DONE(status);
   }
 done:
   plim_release(kept->ctx, path, FILES, sizeof *path);

@@ -362,7 +362,7 @@ plim_status budget_front_run(session *s, const budget_request *request) {
   plim_status status;
   PLIM_TRY_OR_DONE(plan_points(s, &c));
   progress_clear(&s->bar);
-  PLIM_CHECK(check_deadline(s, &c));
+  PLIM_TRY_OR_DONE(check_deadline(s, &c));
   if (ends_in(s->o->output, ".svg")) {
     PLIM_TRY_OR_DONE(draw_budgets(s, &c));
   } else {
