@@ -13,7 +13,7 @@ extern "C" {
 
 enum {
   K_WIDTH = 16,       /* elements of a vector on the CPU; fixed, so that sums do not depend on the instruction set */
-  K_DEPTH_MOST = 128, /* the largest D of attention: its kernels hold as many elements a head */
+  K_DEPTH_MAX = 128,  /* the largest D of attention: its kernels hold as many elements a head */
   K_POSITIONS = 128,  /* least number of positions of a partial result, whatever its tile says */
   K_PLANE = 4096,     /* elements of a part of a plane that a thread block copies: half of a first-level cache */
   K_MATMUL_ROWS = 32, /* rows and columns of the result that a tile of a product computes */

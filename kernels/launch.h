@@ -11,7 +11,7 @@ extern "C" {
 
 enum { K_PHASES_MAX = 3 };
 enum { K_PRODUCT_ELEMENTS = 8 }; /* multiply-adds of a product that take as long as an elementwise op on one element */
-enum { K_MOST_CLASSES = 1 << 24 /* of a loss: kernels keep the number of a class in a float, which is exact so far */ };
+enum { K_CLASSES_MAX = 1 << 24 /* of a loss: kernels keep the number of a class in a float, which is exact so far */ };
 
 /* One kernel over all of its tiles: a grid on a GPU, a parallel loop on the CPU. */
 typedef struct k_phase {

@@ -3,7 +3,7 @@
 #include "kernels/conv_tiles.h"
 #include "kernels/launch.h"
 
-enum { PARTIALS_MOST = 16, SIZE_MOST = 1 << 24 };
+enum { PARTIALS_MAX = 16, IMAGE_SIZE_MAX = 1 << 24 };
 
 /* A stride beyond the padded image leaves one position, as one of its size does. Kernels walk over strides. */
 static void limit_stride(k_call *call, int axis, int64_t size) {
@@ -16,10 +16,10 @@ static int operands(const plim_shape *x, const plim_shape *y, const plim_shape *
   k_call *call = &launch->call;
   if (x->layout != y->layout || w->layout != PLIM_FLAT) return 0;
   if (!k_view_make(x, &launch->call.x) || !k_view_make(y, &launch->call.y)) return 0;
-  if (call->x.height > SIZE_MOST || call->x.width > SIZE_MOST) return 0;
+  if (call->x.height > IMAGE_SIZE_MAX || call->x.width > IMAGE_SIZE_MAX) return 0;
   limit_stride(call, 0, call->x.height);
   limit_stride(call, 1, call->x.width);
-  return plim_shape_elements(w) <= INT64_MAX / (int64_t)sizeof(float) / PARTIALS_MOST;
+  return plim_shape_elements(w) <= INT64_MAX / (int64_t)sizeof(float) / PARTIALS_MAX;
 }
 
 /* Multiply-adds, as elements of an elementwise op: four take as long as one. */
@@ -87,7 +87,7 @@ int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *laun
     k_launch_add_phase(launch, K_KERNEL_depthwise_bwd_weights_plane, call->x.channels, work(call));
     return of_plane > 0;
   }
-  call->cut.size = k_divide_up(call->x.n, PARTIALS_MOST);
+  call->cut.size = k_divide_up(call->x.n, PARTIALS_MAX);
   call->cut.all = k_divide_up(call->x.n, call->cut.size);
   launch->workspace_bytes = call->cut.all * plim_shape_bytes(&op->out[0]);
   k_launch_add_phase(launch, K_KERNEL_depthwise_bwd_weights, call->cut.all, work(call));

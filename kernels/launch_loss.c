@@ -4,7 +4,7 @@
 enum { EXP_ELEMENTS = 8 }; /* an exponential in double takes as long as an elementwise op on so many elements */
 
 int k_launch_softmax_xent(const plim_op_desc *op, k_launch *launch) {
-  if (op->in[0].dim[1] > K_MOST_CLASSES || !k_rows_make(&op->in[0], &launch->call.rows)) return 0;
+  if (op->in[0].dim[1] > K_CLASSES_MAX || !k_rows_make(&op->in[0], &launch->call.rows)) return 0;
   launch->workspace_bytes = 2 * op->in[0].dim[0] * (int64_t)sizeof(float);
   k_launch_add_phase(launch, K_KERNEL_softmax_row, op->in[0].dim[0],
                      EXP_ELEMENTS * k_rows_elements(&launch->call.rows));

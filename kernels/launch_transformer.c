@@ -18,7 +18,7 @@ static int norm(const plim_op_desc *op, k_kernel kernel, k_launch *launch) {
 }
 
 /* Rows of a tile where thousands of threads wait for work; their sums over rows are one partial result. */
-enum { LEAST_NORM_ROWS = 8 };
+enum { NORM_ROWS_MIN = 8 };
 
 static void divide_norm_rows(k_launch *launch, int64_t rows) {
   k_call *call = &launch->call;
@@ -30,7 +30,7 @@ static void divide_norm_rows(k_launch *launch, int64_t rows) {
 
 static int norm_bwd(const plim_op_desc *op, k_kernel kernel, k_kernel combine, k_launch *launch) {
   k_rows *rows = &launch->call.rows;
-  if (!k_rows_make(&op->in[0], rows) || !fits(k_divide_up(rows->n, LEAST_NORM_ROWS), rows->columns)) return 0;
+  if (!k_rows_make(&op->in[0], rows) || !fits(k_divide_up(rows->n, NORM_ROWS_MIN), rows->columns)) return 0;
   k_launch_add_phase(launch, kernel, 1, k_rows_elements(rows));
   k_launch_add_phase(launch, combine, k_tiles(rows->columns, combine), k_rows_elements(rows));
   divide_norm_rows(launch, k_tile(kernel));
@@ -39,7 +39,7 @@ static int norm_bwd(const plim_op_desc *op, k_kernel kernel, k_kernel combine, k
 
 void k_launch_divide_more(k_launch *launch) {
   const k_kernel kernel = launch->phase[0].kernel;
-  if (kernel == K_KERNEL_layer_norm_bwd || kernel == K_KERNEL_rms_norm_bwd) divide_norm_rows(launch, LEAST_NORM_ROWS);
+  if (kernel == K_KERNEL_layer_norm_bwd || kernel == K_KERNEL_rms_norm_bwd) divide_norm_rows(launch, NORM_ROWS_MIN);
 }
 
 int k_launch_layer_norm(const plim_op_desc *op, k_launch *launch) {
@@ -100,7 +100,7 @@ int k_launch_embedding_bwd(const plim_op_desc *op, k_launch *launch) {
 /* y [B][T][C], lse [B][T][H] */
 static int heads(const plim_shape *y, const plim_shape *lse, k_launch *launch) {
   const int64_t b = y->dim[0], t = y->dim[1], c = y->dim[2], h = lse->dim[2];
-  if (c > INT32_MAX / 4 || t > INT32_MAX / 256 || c / h > K_DEPTH_MOST || !fits(t, b * c)) return 0;
+  if (c > INT32_MAX / 4 || t > INT32_MAX / 256 || c / h > K_DEPTH_MAX || !fits(t, b * c)) return 0;
   launch->call.heads = (k_heads){.sequences = b, .tokens = t, .heads = h, .depth = c / h};
   return 1;
 }
@@ -133,7 +133,7 @@ int k_launch_attention_bwd(const plim_op_desc *op, k_launch *launch) {
 /* x [N][C], label [N], w [V][C] */
 static int words(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0], *w = &op->in[2];
-  if (w->dim[0] > K_MOST_CLASSES) return 0;
+  if (w->dim[0] > K_CLASSES_MAX) return 0;
   launch->call.rows = (k_rows){.n = x->dim[0], .columns = w->dim[0]};
   launch->call.xent = (k_xent){.channels = x->dim[1]};
   return 1;

@@ -16,7 +16,7 @@
 
 #include "kernels/workspace.h"
 
-enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
+enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, CHANNELS_MIN = 16, PARTS_MAX = 1 << 10 };
 
 /* Along which dimension the operands of a kind are divided: in order of inputs, then the output. */
 typedef struct division {
@@ -69,7 +69,7 @@ static int divide(plim_shape *shape, int dim, int channels, int count, slice *ou
   *out = (slice){.divided = dim != WHOLE, .rows = 1, .gathered_at = -1};
   if (dim == WHOLE) return whole_bytes > 0;
   if (whole_bytes <= 0 || shape->rank <= dim || shape->dim[dim] % count != 0) return 0;
-  if (channels && shape->dim[dim] / count % LEAST_CHANNELS != 0) return 0;
+  if (channels && shape->dim[dim] / count % CHANNELS_MIN != 0) return 0;
   if (dim == 1) out->rows = shape->dim[0];
   if (dim == 1 && shape->layout == PLIM_NHWC) out->rows *= shape->dim[2] * shape->dim[3];
   shape->dim[dim] /= count;
@@ -209,7 +209,7 @@ static int plan_named(const plim_op_desc *op, const char *variant, parts *out) {
   if (!letter) return 0;
   const char *number = variant + strlen(whole) + 2;
   long count = strtol(number, &end, 10);
-  if (*number < '1' || *number > '9' || *end || count < 2 || count > MOST_PARTS) return 0;
+  if (*number < '1' || *number > '9' || *end || count < 2 || count > PARTS_MAX) return 0;
   for (int i = 0; i < DIVISIONS; i++) {
     if (divisions[i].kind != op->kind || divisions[i].letter != letter) continue;
     if (!plan_parts(op, &divisions[i], (int)count, out)) return 0;

@@ -13,7 +13,7 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { MOST_LINES = 256, LINE_STAGES = 5, SHARE_STAGES = 3 };
+enum { LINES_MAX = 256, LINE_STAGES = 5, SHARE_STAGES = 3 };
 
 typedef struct attention {
   k_call call; /* of the single-source launch */
@@ -47,22 +47,22 @@ static int describe(const plim_op_desc *op, attention *t) {
   t->element = t->precision == PLIM_PRECISION_BF16 ? 2 : 4;
   t->batches = t->by_head ? h->heads : h->sequences;
   t->lines = t->by_head ? h->sequences : h->heads;
-  return t->lines <= MOST_LINES && t->batches < INT32_MAX && 3 * t->channels < INT32_MAX &&
+  return t->lines <= LINES_MAX && t->batches < INT32_MAX && 3 * t->channels < INT32_MAX &&
          t->lines * t->batches * t->tokens < INT32_MAX; /* rows are counted in 32 bits */
 }
 
 /* ---- the workspace ---- */
 
 /* Where its parts begin, in bytes. */
-typedef struct room {
+typedef struct workspace_layout {
   int64_t scores, gradients, delta, weights, dscores, end;
-} room;
+} workspace_layout;
 
-static room room_of(const attention *t, const plim_batch_choice *choice) {
+static workspace_layout layout_of(const attention *t, const plim_batch_choice *choice) {
   const int64_t elements = choice->share * t->batches * t->tokens * t->tokens;
   const int64_t floats = k_workspace_part(elements * (int64_t)sizeof(float));
   const int64_t rounded = t->element == 4 ? 0 : k_workspace_part(elements * t->element);
-  room r = {.scores = choice->blas_bytes};
+  workspace_layout r = {.scores = choice->blas_bytes};
   r.gradients = r.scores + floats;
   r.delta = t->backward ? r.gradients + floats : r.gradients;
   r.weights = t->backward ? r.delta + k_workspace_part(elements / t->tokens * (int64_t)sizeof(float)) : r.delta;
@@ -76,14 +76,14 @@ static room room_of(const attention *t, const plim_batch_choice *choice) {
 }
 
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
-  return room_of(op, choice).end;
+  return layout_of(op, choice).end;
 }
 
 static plim_batch_choices choices_of(const attention *t, int64_t blas_bytes) {
   plim_batch_choices choices = {
       .family = "cublas", .precision = t->precision, .has_share = 1, .op = t, .workspace_bytes = workspace_of};
   plim_batch_choices_add_shares(&choices, t->lines);
-  plim_batch_choices_add_room(&choices, t->lines, blas_bytes);
+  plim_batch_choices_add_larger_blas(&choices, t->lines, blas_bytes);
   return choices;
 }
 
@@ -145,7 +145,7 @@ static void add_product(plim_cuda_kernel *kernel, const attention *t, plim_cuda_
 static plim_cuda_stage *add_rows(plim_cuda_kernel *kernel, const attention *t, k_kernel number, int64_t lines,
                                  plim_cuda_place from, plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.a = from, .c = to, .kernel = number, .call = t->call};
+  *stage = (plim_cuda_stage){.in0 = from, .out0 = to, .kernel = number, .call = t->call};
   stage->call.heads.queries = lines * t->batches * t->tokens;
   stage->call.heads.batches = t->batches;
   stage->tiles = k_tiles(stage->call.heads.queries, number);
@@ -172,7 +172,7 @@ static plim_cuda_place sums_of(const steps *lse, int32_t operand, share s) {
   return (plim_cuda_place){operand, s.first * lse->line * (int64_t)sizeof(float)};
 }
 
-static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
+static void add_forward(plim_cuda_kernel *kernel, const attention *t, const workspace_layout *r, share s) {
   const matrices query = third_of(t, 0, 0), key = third_of(t, 0, 1), value = third_of(t, 0, 2);
   const matrices score = square_of(t, r->scores, 4), weight = square_of(t, r->weights, t->element);
   const matrices y = rows_of(t, PLIM_PLACE_OUT);
@@ -187,21 +187,21 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room
 }
 
 /* The weights again, and the sums over each row of dY x Y, which the gradient of the softmax subtracts. */
-static void add_weights(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
+static void add_weights(plim_cuda_kernel *kernel, const attention *t, const workspace_layout *r, share s) {
   const matrices y = rows_of(t, 2), dy = rows_of(t, 0);
   const steps lse = steps_of(t, t->call.heads.heads, 1);
   plim_cuda_stage *stage =
       add_rows(kernel, t, K_KERNEL_attention_weights, s.n, plim_cuda_work(r->scores), plim_cuda_work(r->weights));
   stage->call.heads.steps = matrix_of(lse);
-  stage->has_second = 1;
-  stage->b = sums_of(&lse, 3, s);
+  stage->has_in1 = 1;
+  stage->in1 = sums_of(&lse, 3, s);
   stage = add_rows(kernel, t, K_KERNEL_attention_delta, s.n, line_of(&dy, s.first), plim_cuda_work(r->delta));
   stage->call.heads.steps = matrix_of(y.step);
-  stage->has_second = 1;
-  stage->b = line_of(&y, s.first);
+  stage->has_in1 = 1;
+  stage->in1 = line_of(&y, s.first);
 }
 
-static void add_backward(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
+static void add_backward(plim_cuda_kernel *kernel, const attention *t, const workspace_layout *r, share s) {
   const matrices query = third_of(t, 1, 0), key = third_of(t, 1, 1), value = third_of(t, 1, 2), dy = rows_of(t, 0);
   const matrices dquery = third_of(t, PLIM_PLACE_OUT, 0), dkey = third_of(t, PLIM_PLACE_OUT, 1);
   const matrices dvalue = third_of(t, PLIM_PLACE_OUT, 2);
@@ -214,8 +214,8 @@ static void add_backward(plim_cuda_kernel *kernel, const attention *t, const roo
   add_weights(kernel, t, r, s);
   add_scores(kernel, t, s, &dy, &value, &dweight);
   plim_cuda_stage *stage = add_rows(kernel, t, K_KERNEL_attention_scores_bwd, s.n, dweight.at, dscore.at);
-  stage->has_second = stage->has_workspace = 1;
-  stage->b = weight.at;
+  stage->has_in1 = stage->has_workspace = 1;
+  stage->in1 = weight.at;
   stage->workspace = plim_cuda_work(r->delta);
   for (int64_t i = 0; i < s.n; i++) {
     add_product(kernel, t, rows, &dscore, &key, &dquery, s.first + i, i);
@@ -231,7 +231,7 @@ int plim_cuda_attention_make(const plim_cuda_engine *engine, const plim_op_desc 
   const plim_batch_choices choices = choices_of(&t, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  const room r = room_of(&t, choice);
+  const workspace_layout r = layout_of(&t, choice);
   const int64_t shares = k_divide_up(t.lines, choice->share);
   if (!plim_cuda_stages_make(kernel, t.lines * LINE_STAGES + SHARE_STAGES * shares)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;

@@ -5,8 +5,8 @@
 
 #include "kernels/table.h"
 
-enum { PLIM_BATCH_SHARES = 3, PLIM_MOST_BATCH_CHOICES = PLIM_BATCH_SHARES + 1 };
-enum { PLIM_CUDA_LEAST_BLAS_BYTES = 4 << 20 /* of workspace for the library of products, in every variant */ };
+enum { PLIM_BATCH_SHARES = 3, PLIM_BATCH_CHOICES_MAX = PLIM_BATCH_SHARES + 1 };
+enum { PLIM_CUDA_BLAS_BYTES_MIN = 4 << 20 /* of workspace for the library of products, in every variant */ };
 
 /* Images, lines or rows that are worked on at a time, and the library's part of the workspace. */
 typedef struct plim_batch_choice {
@@ -17,7 +17,7 @@ typedef struct plim_batch_choice {
  * where it is tf32, the share where has_share, and MiB of the library's workspace where more than the least. */
 typedef struct plim_batch_choices {
   int n;
-  plim_batch_choice choice[PLIM_MOST_BATCH_CHOICES];
+  plim_batch_choice choice[PLIM_BATCH_CHOICES_MAX];
   const char *family;
   plim_precision precision;
   int has_share;
@@ -30,7 +30,7 @@ typedef struct plim_batch_choices {
 void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n);
 void plim_batch_choices_add(plim_batch_choices *choices, int64_t images, int64_t blas_bytes);
 /* Add one with so much workspace for the library, where that is more than the least. */
-void plim_batch_choices_add_room(plim_batch_choices *choices, int64_t images, int64_t blas_bytes);
+void plim_batch_choices_add_larger_blas(plim_batch_choices *choices, int64_t images, int64_t blas_bytes);
 
 /* Writes at most `capacity` of them, numerics key and name being one. Returns how many there are. */
 int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info *info, int capacity);

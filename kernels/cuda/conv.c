@@ -62,7 +62,7 @@ static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_kernel number, p
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
   const int64_t *step = c->variants.problem.conv.step[PLIM_DNN_W], *dim = c->variants.problem.conv.dim[PLIM_DNN_W];
   *stage = (plim_cuda_stage){
-      .kernel = number, .a = from, .c = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
+      .kernel = number, .in0 = from, .out0 = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
   if (step[1] == 1) return; /* channels last */
   stage->call.x.channels = dim[1] * dim[2] * dim[3];
   stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;

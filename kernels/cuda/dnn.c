@@ -35,7 +35,7 @@ struct plim_dnn {
 
 /* Addresses that were bound once: operands, then the workspace. */
 typedef struct pack {
-  void *place[PLIM_DNN_MOST_OPERANDS + 1];
+  void *place[PLIM_DNN_OPERANDS_MAX + 1];
   void *descriptor;
 } pack;
 
@@ -260,7 +260,7 @@ static int make_pack(const plim_dnn_kernel *kernel, pack *p) {
   const plim_dnn_attribute attribute[] = {
       {DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, n, id},
       {DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, n, place},
-      {DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &p->place[PLIM_DNN_MOST_OPERANDS]}};
+      {DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &p->place[PLIM_DNN_OPERANDS_MAX]}};
   return plim_dnn_build(&kernel->dnn->api, DNN_BACKEND_VARIANT_PACK_DESCRIPTOR, attribute, 3, &p->descriptor);
 }
 
@@ -294,7 +294,7 @@ int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace,
   pack wanted = {.descriptor = NULL};
   const pack *bound = NULL;
   for (int i = 0; i < plim_dnn_kernel_operands(kernel); i++) wanted.place[i] = operand[i];
-  wanted.place[PLIM_DNN_MOST_OPERANDS] = workspace;
+  wanted.place[PLIM_DNN_OPERANDS_MAX] = workspace;
   int code = pack_of(kernel, &wanted, &bound);
   if (code == 0) code = api->set_stream(kernel->dnn->handle, stream);
   if (code == 0) code = api->execute(kernel->dnn->handle, kernel->config->plan, bound->descriptor);

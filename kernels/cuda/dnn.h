@@ -19,7 +19,7 @@ typedef struct plim_dnn_problem {
 } plim_dnn_problem;
 
 /* Its operands, by PLIM_DNN_X, W, Y or by PLIM_DNN_Q and those after it. */
-enum { PLIM_DNN_MOST_OPERANDS = PLIM_DNN_TENSORS };
+enum { PLIM_DNN_OPERANDS_MAX = PLIM_DNN_TENSORS };
 int plim_dnn_operands(const plim_dnn_problem *problem);
 int plim_dnn_kernel_operands(const plim_dnn_kernel *kernel);
 

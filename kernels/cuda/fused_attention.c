@@ -43,7 +43,7 @@ static void add_turn(plim_cuda_kernel *kernel, const fused *f, k_kernel number, 
                      plim_cuda_place to) {
   const plim_dnn_attention *a = &f->variants.problem.attention;
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.kernel = number, .a = from, .c = to, .call = f->launch.call, .tiles = a->sequences};
+  *stage = (plim_cuda_stage){.kernel = number, .in0 = from, .out0 = to, .call = f->launch.call, .tiles = a->sequences};
   stage->call.type = K_TYPE_FLOAT;
   stage->call.x.channels = a->heads;
   stage->call.attrs.kernel[0] = (int32_t)a->tokens;

@@ -21,7 +21,7 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
+enum { MIB = 1 << 20 };
 
 /* What the library is given, by the GPU's major compute capability. Source: NVIDIA, cuBLAS documentation,
  * cublasSetWorkspace, recommended sizes for 9.0, 10.x and 12.x; 4 MiB
@@ -35,7 +35,7 @@ int64_t plim_cuda_gemm_blas_bytes(int32_t major) {
   for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++) {
     if (recommended[i].major == major) return recommended[i].bytes;
   }
-  return LEAST_BLAS_BYTES;
+  return PLIM_CUDA_BLAS_BYTES_MIN;
 }
 
 typedef struct gemm {
@@ -112,11 +112,11 @@ static plim_batch_choices choices_of(const gemm *g, int64_t blas_bytes) {
                                 .op = g,
                                 .workspace_bytes = workspace_of};
   if (g->direct) {
-    plim_batch_choices_add(&choices, g->call.x.n, LEAST_BLAS_BYTES);
+    plim_batch_choices_add(&choices, g->call.x.n, PLIM_CUDA_BLAS_BYTES_MIN);
   } else {
     plim_batch_choices_add_shares(&choices, g->call.x.n);
   }
-  plim_batch_choices_add_room(&choices, g->call.x.n, blas_bytes);
+  plim_batch_choices_add_larger_blas(&choices, g->call.x.n, blas_bytes);
   return choices;
 }
 
@@ -151,7 +151,7 @@ static plim_cuda_stage *add(plim_cuda_kernel *k) {
 static void add_kernel(plim_cuda_kernel *k, const gemm *g, k_kernel kernel, int64_t images, int64_t tiles,
                        plim_cuda_place from, plim_cuda_place to) {
   plim_cuda_stage *s = add(k);
-  *s = (plim_cuda_stage){.a = from, .c = to, .kernel = kernel, .call = g->call, .tiles = tiles};
+  *s = (plim_cuda_stage){.in0 = from, .out0 = to, .kernel = kernel, .call = g->call, .tiles = tiles};
   s->call.x.n = s->call.y.n = images;
   s->call.elements = images * g->positions * g->results;
 }

@@ -15,7 +15,7 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
+enum { BLAS_BYTES = PLIM_CUDA_BLAS_BYTES_MIN };
 
 typedef struct flat {
   plim_op_kind kind;
@@ -132,7 +132,7 @@ static void add_halves(plim_cuda_kernel *k, const flat *f, int64_t images) {
   for (int64_t i = 0; i < 2; i++) {
     plim_cuda_stage *stage = &k->stage[k->n++];
     *stage = (plim_cuda_stage){.kernel = K_KERNEL_bias_bwd_combine,
-                               .c = {PLIM_PLACE_OUT, i * half_bytes},
+                               .out0 = {PLIM_PLACE_OUT, i * half_bytes},
                                .workspace = {PLIM_PLACE_WORKSPACE, BLAS_BYTES + i * half_bytes},
                                .has_workspace = 1,
                                .call = f->call,

@@ -127,7 +127,7 @@ void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
     for (int32_t i = 0; i < kernel->n; i++) {
       if (kernel->stage[i].kind == PLIM_STAGE_DNN) plim_dnn_free(kernel->stage[i].dnn);
     }
-    plim_kernel_release(&memory, kernel->stage, (size_t)kernel->room, sizeof *kernel->stage);
+    plim_kernel_release(&memory, kernel->stage, (size_t)kernel->stage_capacity, sizeof *kernel->stage);
   }
   plim_kernel_release(&memory, kernel, 1, sizeof *kernel);
 }
@@ -183,7 +183,7 @@ static void *place(const plim_kernel_args *args, plim_cuda_place at) {
 }
 
 static int run_dnn(const plim_cuda_stage *stage, void *stream, const plim_kernel_args *args) {
-  void *operand[PLIM_DNN_MOST_OPERANDS];
+  void *operand[PLIM_DNN_OPERANDS_MAX];
   for (int i = 0; i < plim_dnn_kernel_operands(stage->dnn); i++) operand[i] = place(args, stage->operand[i]);
   return plim_dnn_run(stage->dnn, operand, place(args, stage->workspace), stream);
 }
@@ -191,9 +191,9 @@ static int run_dnn(const plim_cuda_stage *stage, void *stream, const plim_kernel
 static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stage, const plim_cuda_engine *engine,
                      void *stream, const plim_kernel_args *args) {
   if (stage->kind == PLIM_STAGE_DNN) return run_dnn(stage, stream, args);
-  void *from = place(args, stage->a), *to = place(args, stage->c);
+  void *from = place(args, stage->in0), *to = place(args, stage->out0);
   if (stage->kind == PLIM_STAGE_PRODUCT) {
-    return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->b), to, args->workspace,
+    return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->in1), to, args->workspace,
                                     kernel->blas_bytes, stream);
   }
   k_call call = stage->call;
@@ -201,7 +201,7 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
   for (int i = 1; i < call.n_out; i++) call.out[i] = args->out[i];
   call.in[0] = from;
   call.out[0] = to;
-  if (stage->has_second) call.in[1] = place(args, stage->b);
+  if (stage->has_in1) call.in[1] = place(args, stage->in1);
   if (stage->has_workspace) call.workspace = place(args, stage->workspace);
   return engine->driver->launch(stage->kernel, &call, stage->tiles, stream);
 }

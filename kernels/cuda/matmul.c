@@ -6,7 +6,7 @@
 #include "kernels/cuda/batch_shares.h"
 #include "kernels/cuda/stages.h"
 
-enum { MOST_CALLS = 256 };
+enum { CALLS_MAX = 256 };
 
 typedef struct matmul {
   plim_cuda_product product; /* of one call */
@@ -43,7 +43,7 @@ static int describe(const plim_op_desc *op, matmul *m) {
   m->a_step = by_inner ? c->a.outer : c->a.inner;
   m->b_step = by_inner ? c->b.outer : c->b.inner;
   m->c_step = by_inner ? inner * part : part;
-  return m->calls <= MOST_CALLS;
+  return m->calls <= CALLS_MAX;
 }
 
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
@@ -54,8 +54,8 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
 static plim_batch_choices choices_of(const matmul *m, int64_t blas_bytes) {
   plim_batch_choices choices = {
       .family = "cublas", .precision = m->product.precision, .has_share = 0, .op = m, .workspace_bytes = workspace_of};
-  plim_batch_choices_add(&choices, m->product.batches, PLIM_CUDA_LEAST_BLAS_BYTES);
-  plim_batch_choices_add_room(&choices, m->product.batches, blas_bytes);
+  plim_batch_choices_add(&choices, m->product.batches, PLIM_CUDA_BLAS_BYTES_MIN);
+  plim_batch_choices_add_larger_blas(&choices, m->product.batches, blas_bytes);
   return choices;
 }
 

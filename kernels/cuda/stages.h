@@ -15,26 +15,26 @@ typedef struct plim_cuda_place {
 } plim_cuda_place;
 
 typedef enum plim_cuda_stage_kind {
-  PLIM_STAGE_KERNEL,  /* our own: in[0] is a, out[0] is c, in[1] is b where has_second; the others are the op's */
-  PLIM_STAGE_PRODUCT, /* c = a b */
+  PLIM_STAGE_KERNEL,  /* our own: in[0], out[0], and in[1] where has_in1; the others are the op's */
+  PLIM_STAGE_PRODUCT, /* out0 = in0 in1 */
   PLIM_STAGE_DNN      /* a kernel of cuDNN, on `operand` */
 } plim_cuda_stage_kind;
 
 typedef struct plim_cuda_stage {
   plim_cuda_stage_kind kind;
-  plim_cuda_place a, b, c;
+  plim_cuda_place in0, in1, out0;
   plim_cuda_place workspace; /* of cuDNN, and of kernels where has_workspace */
   union {
     struct {
       k_kernel kernel;
-      int32_t has_second, has_workspace;
+      int32_t has_in1, has_workspace;
       int64_t tiles;
       k_call call;
     };
     plim_cuda_product product;
     struct {
       plim_dnn_kernel *dnn; /* owned */
-      plim_cuda_place operand[PLIM_DNN_MOST_OPERANDS];
+      plim_cuda_place operand[PLIM_DNN_OPERANDS_MAX];
     };
   };
 } plim_cuda_stage;
@@ -54,8 +54,8 @@ struct plim_cuda_kernel {
   union {
     struct {
       int64_t blas_bytes; /* of the workspace, the library's part at its start */
-      int32_t n, room;
-      plim_cuda_stage *stage; /* [room], n of them used */
+      int32_t n, stage_capacity;
+      plim_cuda_stage *stage; /* [stage_capacity], n of them used */
     };
     struct {
       int32_t n_launches;
@@ -65,10 +65,10 @@ struct plim_cuda_kernel {
   };
 };
 
-/* Room for so many stages; 0 when memory is short. */
-static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t room) {
-  kernel->stage = plim_kernel_allocate(&kernel->memory, (size_t)room, sizeof *kernel->stage);
-  if (kernel->stage) kernel->room = (int32_t)room;
+/* An array of so many stages; 0 when memory is short. */
+static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t stage_capacity) {
+  kernel->stage = plim_kernel_allocate(&kernel->memory, (size_t)stage_capacity, sizeof *kernel->stage);
+  if (kernel->stage) kernel->stage_capacity = (int32_t)stage_capacity;
   return kernel->stage != NULL;
 }
 
@@ -82,12 +82,12 @@ static inline plim_cuda_place plim_cuda_work(int64_t offset) {
   return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
 }
 
-/* The next stage of the kernel, which has room for it: c = a b. */
+/* The next stage of the kernel, within its capacity: c = a b. */
 static inline void plim_cuda_add_product(plim_cuda_kernel *kernel, plim_precision precision, plim_cuda_product product,
                                          plim_cuda_place a, plim_cuda_place b, plim_cuda_place c) {
   product.precision = precision;
   kernel->stage[kernel->n++] =
-      (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
+      (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .in0 = a, .in1 = b, .out0 = c, .product = product};
 }
 
 /* Two stages at most (bias_stage.c): add the op's bias, in[2], to sums of y, a view of the op's result. The sums are y

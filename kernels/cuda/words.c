@@ -10,7 +10,7 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { SHARE_STAGES = 4, LEAST_PARTS = 4 /* of the rows: there is no tensor [tokens][vocabulary] */ };
+enum { SHARE_STAGES = 4, PARTS_MIN = 4 /* of the rows: there is no tensor [tokens][vocabulary] */ };
 
 typedef struct words {
   k_call call; /* of the single-source launch */
@@ -36,13 +36,13 @@ static int describe(const plim_op_desc *op, words *w) {
 /* ---- the workspace ---- */
 
 /* Where its parts begin, in bytes. */
-typedef struct room {
+typedef struct workspace_layout {
   int64_t known, logits, rounded, end;
-} room;
+} workspace_layout;
 
-static room room_of(const words *w, const plim_batch_choice *choice) {
+static workspace_layout layout_of(const words *w, const plim_batch_choice *choice) {
   const int64_t elements = choice->share * w->words;
-  room r = {.known = choice->blas_bytes};
+  workspace_layout r = {.known = choice->blas_bytes};
   r.logits = r.known + k_workspace_part((w->backward ? 1 : 2 * w->rows) * (int64_t)sizeof(float));
   r.end = r.logits + k_workspace_part(elements * (int64_t)sizeof(float));
   r.rounded = r.logits;
@@ -54,15 +54,15 @@ static room room_of(const words *w, const plim_batch_choice *choice) {
 }
 
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
-  return room_of(op, choice).end;
+  return layout_of(op, choice).end;
 }
 
 static plim_batch_choices choices_of(const words *w, int64_t blas_bytes) {
   plim_batch_choices choices = {
       .family = "cublas", .precision = w->precision, .has_share = 1, .op = w, .workspace_bytes = workspace_of};
-  const int64_t most = k_divide_up(w->rows, LEAST_PARTS);
+  const int64_t most = k_divide_up(w->rows, PARTS_MIN);
   plim_batch_choices_add_shares(&choices, most);
-  plim_batch_choices_add_room(&choices, most, blas_bytes);
+  plim_batch_choices_add_larger_blas(&choices, most, blas_bytes);
   return choices;
 }
 
@@ -75,11 +75,11 @@ int plim_cuda_words_list(const plim_cuda_engine *engine, const plim_op_desc *op,
 
 /* ---- stages ---- */
 
-static plim_cuda_stage *add_kernel(plim_cuda_kernel *kernel, const words *w, const room *r, k_kernel number,
+static plim_cuda_stage *add_kernel(plim_cuda_kernel *kernel, const words *w, const workspace_layout *r, k_kernel number,
                                    int64_t tiles) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.a = plim_cuda_in(0, 0),
-                             .c = plim_cuda_out(0, 0),
+  *stage = (plim_cuda_stage){.in0 = plim_cuda_in(0, 0),
+                             .out0 = plim_cuda_out(0, 0),
                              .kernel = number,
                              .tiles = tiles,
                              .call = w->call,
@@ -93,19 +93,19 @@ typedef struct share {
   int64_t first, n;
 } share;
 
-static void add_rows(plim_cuda_kernel *kernel, const words *w, const room *r, share s, k_kernel number,
+static void add_rows(plim_cuda_kernel *kernel, const words *w, const workspace_layout *r, share s, k_kernel number,
                      plim_cuda_place to) {
   const plim_cuda_product logits = {.m = s.n, .n = w->words, .k = w->channels, .b_transposed = 1, .c_is_f32 = 1};
   plim_cuda_add_product(kernel, w->precision, logits, plim_cuda_in(0, s.first * w->channels * w->element),
                         plim_cuda_in(2, 0), plim_cuda_work(r->logits));
   plim_cuda_stage *stage = add_kernel(kernel, w, r, number, k_tiles(s.n, number));
-  stage->a = plim_cuda_work(r->logits);
-  stage->c = to;
+  stage->in0 = plim_cuda_work(r->logits);
+  stage->out0 = to;
   stage->call.xent.all = s.n;
   stage->call.xent.first = s.first;
 }
 
-static void add_gradients(plim_cuda_kernel *kernel, const words *w, const room *r, share s) {
+static void add_gradients(plim_cuda_kernel *kernel, const words *w, const workspace_layout *r, share s) {
   const int64_t row = s.first * w->channels * w->element;
   const plim_cuda_product dx = {.m = s.n, .n = w->channels, .k = w->words};
   const plim_cuda_product dw = {
@@ -123,7 +123,7 @@ int plim_cuda_words_make(const plim_cuda_engine *engine, const plim_op_desc *op,
   const plim_batch_choices choices = choices_of(&w, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  const room r = room_of(&w, choice);
+  const workspace_layout r = layout_of(&w, choice);
   if (!plim_cuda_stages_make(kernel, k_divide_up(w.rows, choice->share) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = r.end;
