@@ -35,8 +35,8 @@ typedef struct k_launch {
 enum { K_LAUNCH_OPERANDS = 32 };
 int32_t k_launch_count(const plim_op_desc *op);
 /* Fill *launch for the first launch of an op, the only one of ops without a list of any number; 0 when its shapes or
- * attributes are none that the kernels serve. Nothing that a later run reads or writes lies outside the operands when
- * this returned 1. */
+ * attributes are none that the kernels serve, or a phase has more tiles than 32 bits count. Nothing that a later run
+ * reads or writes lies outside the operands when this returned 1. */
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
 /* Fill *launch for the one after *before, which is of the same op. It takes O(K_LAUNCH_OPERANDS). */
 void k_launch_make_next(const plim_op_desc *op, const k_launch *before, k_launch *launch);

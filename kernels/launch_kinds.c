@@ -2,6 +2,8 @@
  * and has the layout of the others. */
 #include "kernels/launch.h"
 
+#include <assert.h>
+
 /* Layouts that the operands of an op have: the function of a kind looks at several itself. */
 typedef enum layouts { ONE, SEVERAL } layouts;
 
@@ -49,6 +51,14 @@ static int number_of(plim_op_kind kind) {
   return i;
 }
 
+/* A device of many threads divides the number of a tile in 32 bits (k_quotient). */
+static int has_counted_tiles(const k_launch *launch) {
+  for (int i = 0; i < launch->phases; i++) {
+    if (launch->phase[i].tiles > UINT32_MAX) return 0;
+  }
+  return 1;
+}
+
 int k_launch_make(const plim_op_desc *op, k_launch *launch) {
   plim_dtype type;
   int layout = -1;
@@ -61,7 +71,8 @@ int k_launch_make(const plim_op_desc *op, k_launch *launch) {
   if (layout == PLIM_LAYOUT_COUNT && (i == KINDS || kinds[i].layouts == ONE)) return 0;
   *launch = (k_launch){.call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};
   launch->call.type = type == PLIM_BF16 ? K_TYPE_BF16 : K_TYPE_FLOAT;
-  return i < KINDS ? kinds[i].launch(op, launch) : k_launch_elementwise(op, launch);
+  k_launch_fn *const make = i < KINDS ? kinds[i].launch : k_launch_elementwise;
+  return make(op, launch) && has_counted_tiles(launch);
 }
 
 void k_launch_make_next(const plim_op_desc *op, const k_launch *before, k_launch *launch) {
@@ -70,5 +81,7 @@ void k_launch_make_next(const plim_op_desc *op, const k_launch *before, k_launch
   launch->phases = 0;
   launch->call.n_in = op->n_in;
   launch->call.n_out = op->n_out;
-  (void)kinds[number_of(op->kind)].launch(op, launch); /* what serves the first serves all */
+  const int i = number_of(op->kind);
+  assert(i < KINDS);                 /* no kind of one elementwise kernel has a list of any number */
+  (void)kinds[i].launch(op, launch); /* what serves the first serves all */
 }

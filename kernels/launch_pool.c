@@ -1,9 +1,21 @@
 /* Launches of pooling. */
 #include "kernels/launch.h"
 
-/* x the larger image, y the smaller one. */
+#include <assert.h>
+
+/* Kernels count the positions of an axis with its padding, and the elements of a row, in 32 bits. A window has at most
+ * PLIM_WINDOW_PLACES. */
+enum { AXIS_MAX = 1 << 30 };
+static_assert(AXIS_MAX + 2 * PLIM_WINDOW_PLACES <= INT32_MAX, "padding is less than a window");
+
+static int is_counted(const k_view *view) {
+  return view->height <= AXIS_MAX && view->width <= AXIS_MAX / view->block;
+}
+
+/* x is what windows lie on, y has an element a window. */
 static int pool(const plim_shape *x, const plim_shape *y, k_launch *launch) {
-  return k_view_make(x, &launch->call.x) && k_view_make(y, &launch->call.y);
+  k_call *call = &launch->call;
+  return k_view_make(x, &call->x) && k_view_make(y, &call->y) && is_counted(&call->x) && is_counted(&call->y);
 }
 
 /* The position in the window of the largest element fits in a byte. */

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "kernels/launch.h"
+#include "tests/support/kernel_check.h"
 #include "tests/support/kernel_samples.h"
 
 static const plim_layout layouts[] = {PLIM_FLAT, PLIM_NHWC, PLIM_NCHW8C, PLIM_NCHW16C};
@@ -130,6 +131,77 @@ Test(launch_kinds, rows_of_parts_that_32_bits_do_not_count_are_not_served) {
       plim_op_desc op = kernel_sample(is_split ? PLIM_OP_SPLIT : PLIM_OP_CONCAT, PLIM_FLAT);
       for (int32_t k = 0; k < count_of(&op); k++) operand_of(&op, k)->dim[2] = INT64_C(1) << (wide ? 30 : 10);
       cr_assert_eq(is_served(&op), !wide, "%s", plim_op_kind_name(op.kind));
+    }
+  }
+}
+
+/* ---- tiles that 32 bits do not count; no operand is there ---- */
+
+static plim_shape images_of(int64_t n, int64_t channels, int64_t height, int64_t width) {
+  return kernel_activation(PLIM_FLAT, n, channels, height, width);
+}
+
+/* A row of one element is a tile: 2^shift in all. */
+static plim_op_desc pool_of(plim_op_kind kind, int shift) {
+  const plim_shape x = images_of(INT64_C(1) << shift, 1 << 16, 1, 1);
+  plim_op_desc op = kernel_op(kind, 1, 1, x, x);
+  for (int i = 0; i < 2; i++) op.attrs.kernel[i] = op.attrs.stride[i] = 1;
+  return op;
+}
+
+static plim_op_desc statistics_of(plim_op_kind kind, int shift) {
+  (void)kind;
+  return kernel_op(PLIM_OP_BN_STATS, 1, 1, images_of(INT64_C(1) << shift, 1 << 16, 2, 1),
+                   kernel_shape(PLIM_F32, 2, 2, 1 << 16, 1, 1));
+}
+
+static plim_op_desc mean_of(plim_op_kind kind, int shift) {
+  (void)kind;
+  return kernel_op(PLIM_OP_GLOBAL_AVG_POOL, 1, 1, images_of(INT64_C(1) << shift, 1 << 16, 2, 1),
+                   kernel_activation(PLIM_FLAT, INT64_C(1) << shift, 1 << 16, 0, 0));
+}
+
+/* Heads of one channel over one token. */
+static plim_op_desc attention_of(plim_op_kind kind, int shift) {
+  const int64_t b = INT64_C(1) << shift, c = 1 << 16;
+  const plim_shape y = kernel_shape(PLIM_F32, 3, b, 1, c, 1), qkv = kernel_shape(PLIM_F32, 3, b, 1, 3 * c, 1);
+  plim_op_desc op = kernel_sample(kind, PLIM_FLAT);
+  op.in[0] = kind == PLIM_OP_ATTENTION ? qkv : y;
+  op.in[1] = qkv;
+  op.in[2] = op.in[3] = op.out[1] = y;
+  op.out[0] = kind == PLIM_OP_ATTENTION ? y : qkv;
+  return op;
+}
+
+Test(launch_kinds, phases_of_more_tiles_than_32_bits_count_are_not_served) {
+  static const struct {
+    plim_op_kind kind;
+    plim_op_desc (*make)(plim_op_kind kind, int shift);
+  } cases[] = {{PLIM_OP_AVG_POOL, pool_of},          {PLIM_OP_AVG_POOL_BWD, pool_of},
+               {PLIM_OP_MAX_POOL_BWD, pool_of},      {PLIM_OP_BN_STATS, statistics_of},
+               {PLIM_OP_GLOBAL_AVG_POOL, mean_of},   {PLIM_OP_ATTENTION, attention_of},
+               {PLIM_OP_ATTENTION_BWD, attention_of}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int shift = 15; shift <= 16; shift++) {
+      plim_op_desc op = cases[i].make(cases[i].kind, shift);
+      if (op.kind == PLIM_OP_MAX_POOL_BWD) {
+        op.n_in = 2;
+        op.in[1] = op.in[0];
+        op.in[1].dtype = PLIM_U8;
+      }
+      cr_assert(plim_op_fits(&op, NULL, NULL, 0), "%s", plim_op_kind_name(op.kind));
+      cr_assert_eq(is_served(&op), shift == 15, "%s of 2^%d tiles", plim_op_kind_name(op.kind), shift + 16);
+    }
+  }
+}
+
+/* Pooling counts the positions of an axis in 32 bits. */
+Test(launch_kinds, images_whose_rows_or_columns_32_bits_do_not_count_are_not_pooled) {
+  for (int axis = 0; axis < 2; axis++) {
+    for (int shift = 30; shift <= 31; shift++) {
+      plim_op_desc op = pool_of(PLIM_OP_AVG_POOL, 0);
+      op.in[0] = op.out[0] = images_of(1, 1, axis == 0 ? INT64_C(1) << shift : 1, axis == 1 ? INT64_C(1) << shift : 1);
+      cr_assert_eq(is_served(&op), shift == 30, "2^%d along axis %d", shift, axis);
     }
   }
 }
