@@ -22,7 +22,7 @@
  *
  * So a GPU's thread reads and writes 16 bytes an access and computes in registers, and the CPU's compiler gets one loop
  * that it can vectorize. Both need the pointer p and the first element e in each macro. What K_PUT has set must not be
- * read before K_WRITE.
+ * read before K_WRITE. A vector that was read may be set by K_PUT, element by element, and written back by K_WRITE.
  *
  * Vectors: elements p[e .. e + w - 1], w <= K_VECTOR where there are many threads
  *   K_READ(v, p, e, w)         read vector v; K_GOT(v, p, e, j) is its element j
@@ -30,7 +30,8 @@
  *   K_RESULT(v)                a vector to write: K_PUT(v, p, e, j, x) sets element j, K_WRITE(v, p, e, w) stores all
  *   K_READ_F32, _U8, and so on the same for float, for bytes; without a suffix elements are K_T
  *   K_VECTOR                   elements of a vector: K_WIDTH on the CPU, 8 on a GPU, which is 16 bytes of bf16
- *   K_VECTORS                  vectors that a thread keeps sums for at a time, as registers allow: 1, 2 or 4
+ *   K_VECTORS                  vectors that a thread keeps sums for at a time, as registers allow: 4 on the CPU, 1 on a
+ *                              GPU
  *   k_nonzero(p)               a bit for each of K_VECTOR elements
  * Loops over the elements of one thread
  *   K_EACH_IN_VECTOR(j, w)     j = 0 .. w - 1, w <= K_VECTOR; turns are independent

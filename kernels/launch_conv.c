@@ -2,9 +2,9 @@
 #include "kernels/conv_tiles.h"
 #include "kernels/launch.h"
 
-/* Multiply-adds of a convolution, as elements of an elementwise op: eight take as long as one. */
+/* Multiply-adds of a convolution, as elements of an elementwise op. */
 static double conv_elements(const k_call *call) {
-  return (double)k_taps(call) * (double)call->x.channels * k_view_elements(&call->y) / 8;
+  return (double)k_taps(call) * (double)call->x.channels * k_view_elements(&call->y) / K_PRODUCT_ELEMENTS;
 }
 
 /* From x to y (backward: from y to x): the weights reordered into the workspace, then rows of the result. */

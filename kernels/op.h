@@ -140,7 +140,7 @@ typedef struct plim_attrs {
   int32_t relu;                         /* bn_apply, bn_bwd_*, add: 1 = a ReLU is fused */
   int32_t add;                          /* bn_apply: 1 = the residual input is present */
   int32_t tf32;             /* conv2d*, linear*, matmul*: 1 = factors may be rounded to 11 significant bits */
-  float eps;                /* bn_apply, bn_bwd_* */
+  float eps;                /* bn_apply, bn_bwd_*, layer_norm*, rms_norm* */
   float momentum;           /* bn_running */
   float drop;               /* dropout: probability of a zero, [0, 1) */
   int64_t count;            /* bn_running: elements that one statistic is of, N * H * W. accumulate: addends */

@@ -2,9 +2,9 @@
  *
  * Operands without a fixed type are f32 or bf16. Sums, statistics, parameters and gradients of parameters are always
  * f32. Of updates that type is the states', which are rounded on their way to memory alone. Sizes: N images, C
- * channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller one (of a transposed
- * convolution that is x); R S of a window; K classes; B sequences of T tokens, H heads, V words. In-place pairs stand
- * only where the kernels read an element before they write it. */
+ * channels; I inputs and O outputs of a product; H W of what windows lie on, P Q of what has an element a window (of a
+ * transposed convolution that is x); R S of a window; K classes; B sequences of T tokens, H heads, V words. In-place
+ * pairs stand only where the kernels read an element before they write it. */
 #include "kernels/op_rows.h"
 
 #include <stddef.h>
@@ -79,14 +79,14 @@ static int heads_backward(const plim_op_desc *op) {
   return heads_divide(&op->in[2], &op->in[3]);
 }
 
-/* 1 when the smaller image has a place for each window of the larger one, and each window covers at least one position
- * of that and has at most PLIM_WINDOW_PLACES. Numbers of images and channels are not looked at. */
-static int windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
+/* 1 when y has a place for each window on x, and each window covers at least one position of x and has at most
+ * PLIM_WINDOW_PLACES. Numbers of images and channels are not looked at. */
+static int windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shape *y) {
   if ((int64_t)a->kernel[0] * a->kernel[1] > PLIM_WINDOW_PLACES) return 0;
   for (int i = 0; i < 2; i++) {
     const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
-    if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || larger->dim[2 + i] + 2 * pad < kernel) return 0;
-    if (smaller->dim[2 + i] != (larger->dim[2 + i] + 2 * pad - kernel) / stride + 1) return 0;
+    if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || x->dim[2 + i] + 2 * pad < kernel) return 0;
+    if (y->dim[2 + i] != (x->dim[2 + i] + 2 * pad - kernel) / stride + 1) return 0;
   }
   return 1;
 }
@@ -403,8 +403,8 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] = {
          IN_PLACE({0, 2})),
 
     KIND(ATTENTION, "attention", 5,
-         .doc = "causal attention by heads, of queries, keys and values side by side; lse is the logarithm of the "
-                "sum over keys of exp(score)",
+         .doc = "causal attention by heads, of queries, keys and values side by side, of a token [3][H][D], C = H D; "
+                "lse is the logarithm of the sum over keys of exp(score)",
          .in  = {TENSOR("qkv", 't', "B T 3C")},
          .out = {TENSOR("y", 't', "B T C"), TENSOR("lse", 'f', "B T H")},
          .flops = "2 B T T C", .check = heads_forward,

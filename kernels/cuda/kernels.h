@@ -31,7 +31,8 @@ int64_t plim_cuda_gemm_blas_bytes(int32_t major);
  * cuDNN the first call for an op asks the library, later ones find the answer. */
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
 
-/* Of an earlier list, the rows that have `how`: they are listed again without a search, when they are all. */
+/* Of an earlier list, the rows whose `how` names a cuDNN engine and its knobs: they are listed again without a search,
+ * when they are all. */
 void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
                              int n);
 
