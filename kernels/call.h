@@ -53,7 +53,7 @@ enum {
   /*                    channels  */ X(bn_bwd_combine, 4, 16) \
   /*                    all       */ X(bn_bwd_coefficients, 4, 1) \
   /* channel            positions */ X(bias_add, 4, 4096) X(bias_bwd_partial, 4, 4096) \
-  /*                    channels  */ X(bias_bwd_combine, 4, 16) \
+  /*                    channels  */ X(bias_bwd_combine, 4, 16) X(parts_sum, 4, 16) \
   /*                    groups    */ X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
   /* concat             elements  */ X(concat, 4, 4096) X(split, 4, 4096) \
   /* conv               channels  */ X(conv_pack, 2, 16) X(conv, 1, 16) X(conv_bwd_data, 1, 16) \
@@ -67,7 +67,7 @@ enum {
   /* embedding          rows      */ X(embedding, 4, 8) X(embedding_bwd, 4, 16) X(position_bwd, 4, 1) \
   /* gemm               rows      */ X(im2col, 4, 1) X(col2im, 4, 1) \
   /*                    elements  */ X(bias_rows, 4, 4096) \
-  /*                    filters   */ X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
+  /*                    matrices  */ X(transpose, 4, 1) X(transpose_f32, 4, 1) X(transpose_widen, 4, 1) \
   /* image              pixels    */ X(image, 4, 1024) \
   /* linear_xent        rows      */ X(linear_xent, 2, 16) X(linear_xent_bwd, 2, 16) \
   /*                    words     */ X(linear_xent_bwd_words, 2, 64) \
@@ -166,7 +166,8 @@ typedef struct k_joint {
  * op's. Of the geometry a launch fills what its kernels read, which stands above each of them; all else of it is 0. */
 typedef struct k_call {
   /* Operands in the order of the op's kind (kernels/op_rows.c). A kernel that is a part of one with a library has an
-   * in[0], an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
+   * in[0], an out[0] and perhaps an in[1], an out[1] and a workspace that the other kernel chooses; n_in, n_out and
+   * n_upd stay the op's. */
   const void *in[PLIM_OP_MAX_IN]; /* [n_in] */
   void *out[PLIM_OP_MAX_OUT];     /* [n_out] */
   void *upd[PLIM_OP_MAX_UPD];     /* [n_upd] */
@@ -182,7 +183,7 @@ typedef struct k_call {
   int32_t backward; /* convolutions: from y to x */
   int64_t elements; /* E: of the main operand, where order in memory is all */
   k_rows rows;      /* ops on rows of a matrix: norms, softmax, losses, embedding */
-  k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y; sums of norms: channels alone */
+  k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y */
   k_view y;         /* of y and dy: convolutions, windows, image */
   k_cut cut;        /* what is summed or walked in pieces: batch norm, bias, gradients of norms, image, squares */
   /* One concept each; a call has at most one of them. */

@@ -22,10 +22,10 @@ enum { NORM_ROWS_MIN = 8 };
 
 static void divide_norm_rows(k_launch *launch, int64_t rows) {
   k_call *call = &launch->call;
+  const int planes = launch->phase[0].kernel == K_KERNEL_layer_norm_bwd ? 2 : 1; /* sums for dscale, dshift */
   call->cut = (k_cut){.size = rows, .all = k_divide_up(call->rows.n, rows)};
-  call->x.channels = call->rows.columns; /* for the sums of partial results */
   launch->phase[0].tiles = call->cut.all;
-  launch->workspace_bytes = call->cut.all * 2 * call->rows.columns * (int64_t)sizeof(float);
+  launch->workspace_bytes = call->cut.all * planes * call->rows.columns * (int64_t)sizeof(float);
 }
 
 static int norm_bwd(const plim_op_desc *op, k_kernel kernel, k_kernel combine, k_launch *launch) {

@@ -1,7 +1,8 @@
-/* Causal attention by matrix products of cuBLAS, with the rows of scores in the workspace:
- *   forward   S = Q K', P = softmax of the rows of S, Y = P V
- *   backward  P again from the sums of e^S, dP = dY V', dS = P (dP - rows' sums of dY Y), dQ = dS K, dK = dS' Q,
- *             dV = P' dY
+/* Causal attention by matrix products of cuBLAS, with the rows of scores in the workspace. D is the depth of a head; a
+ * query sees the keys up to its own:
+ *   forward   S = Q K', P = softmax of the rows of S / sqrt(D) without keys after the query, Y = P V
+ *   backward  P again from the sums of e^(S / sqrt(D)), dP = dY V', dS = P (dP - rows' sums of dY Y) / sqrt(D),
+ *             dQ = dS K, dK = dS' Q, dV = P' dY; P and dS are 0 at keys after the query
  * Queries, keys, values and results are read and written where they lie. The heads of a sequence lie D elements apart,
  * equal heads of sequences T rows apart. The more numerous of the two, "batches", are one strided batch, and each of
  * the other, a "line", is a call. A variant works on some lines at a time, which have their scores in the workspace
@@ -181,8 +182,8 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const work
   add_scores(kernel, t, s, &query, &key, &score);
   plim_cuda_stage *stage = add_rows(kernel, t, K_KERNEL_attention_softmax, s.n, score.at, weight.at);
   stage->call.heads.steps = matrix_of(lse);
-  stage->has_workspace = 1;
-  stage->workspace = sums_of(&lse, PLIM_PLACE_OUT + 1, s);
+  stage->has_out1 = 1;
+  stage->out1 = sums_of(&lse, PLIM_PLACE_OUT + 1, s);
   for (int64_t i = 0; i < s.n; i++) add_product(kernel, t, rows, &weight, &value, &y, s.first + i, i);
 }
 

@@ -1,13 +1,11 @@
-/* Convolutions by cuDNN as variants. Where
- * activations have their channels last the weights are copied into that order before the convolution, or their
- * gradient out of it after. The gradient of weights is of the activations' type inside the library, because few
- * engines write floats from bf16, and is widened on its way out. A bias is added after the convolution by a kernel of
- * ours, which every engine goes with; the numerics key says so. In bf16 the engine writes its sums as floats then, and
- * they are rounded once, after the bias.
+/* Convolutions by cuDNN as variants. Where activations have their channels last the weights are copied into that order
+ * before the convolution, or their gradient out of it after. The gradient of weights is of the activations' type inside
+ * the library, because few engines write floats from bf16, and is widened on its way out. A bias is added after the
+ * convolution by a kernel of ours, which every engine goes with; the numerics key says so. In bf16 the engine writes
+ * its sums as floats then, and they are rounded once, after the bias.
  *
  *   workspace = weights or gradient as the library has them (where the graph's are not so), sums that a bias is added
- * to (where y is no floats), then what the engine needs
- */
+ *               to (where y is no floats), then what the engine needs */
 #include <string.h>
 
 #include "kernels/cuda/dnn_variants.h"
@@ -56,16 +54,20 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
   return engine->dnn && describe(op, &c) ? plim_dnn_variants_list(engine, &c.variants, info, capacity) : 0;
 }
 
-/* Weights between the graph's order and the library's: a tile a filter. Where both are the same, as if of one tap. */
-static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_kernel number, plim_cuda_place from,
+/* Weights between the graph's order and the library's: a filter is a matrix of channels and taps, which is transposed,
+ * or one row where both orders are the same. */
+static void add_copy(plim_cuda_kernel *kernel, const conv *c, k_kernel number, int to_library, plim_cuda_place from,
                      plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
   const int64_t *step = c->variants.problem.conv.step[PLIM_DNN_W], *dim = c->variants.problem.conv.dim[PLIM_DNN_W];
+  const int64_t channels = dim[1], taps = dim[2] * dim[3];
   *stage = (plim_cuda_stage){
       .kernel = number, .in0 = from, .out0 = to, .call = c->launch.call, .tiles = c->launch.call.y.channels};
-  if (step[1] == 1) return; /* channels last */
-  stage->call.x.channels = dim[1] * dim[2] * dim[3];
-  stage->call.attrs.kernel[0] = stage->call.attrs.kernel[1] = 1;
+  if (step[1] != 1) {
+    stage->call.rows = (k_rows){1, channels * taps};
+  } else { /* channels last */
+    stage->call.rows = to_library ? (k_rows){channels, taps} : (k_rows){taps, channels};
+  }
 }
 
 static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel *dnn) {
@@ -78,10 +80,10 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   stage.operand[PLIM_DNN_X] = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
   stage.operand[PLIM_DNN_W] = copied ? copy : weights;
   stage.operand[PLIM_DNN_Y] = direction == PLIM_DNN_FORWARD ? sums : in[0];
-  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_KERNEL_oihw_to_ohwi, weights, copy);
+  if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_KERNEL_transpose, 1, weights, copy);
   kernel->stage[kernel->n++] = stage;
   if (copied && direction == PLIM_DNN_WEIGHTS) {
-    add_copy(kernel, c, c->wide ? K_KERNEL_ohwi_to_oihw_widen : K_KERNEL_ohwi_to_oihw_f32, copy, weights);
+    add_copy(kernel, c, c->wide ? K_KERNEL_transpose_widen : K_KERNEL_transpose_f32, 0, copy, weights);
   }
   if (c->bias) plim_cuda_stages_add_bias(kernel, &c->launch.call, &c->result, sums, c->sums_bytes > 0);
 }

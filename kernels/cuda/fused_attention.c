@@ -1,5 +1,5 @@
 /* Causal attention by cuDNN's fused kernels, in bf16, as variants. Queries, keys and values are read where they lie.
- * The library keeps the logarithms of the sums by head, [B][H][T], and the op by token, [B][T][H]: they are turned
+ * The library keeps the logarithms of the sums by head, [B][H][T], and the op by token, [B][T][H]: they are transposed
  * after the forward kernel, and before the backward one.
  *
  *   workspace = the logarithms as the library has them, then what the engine needs */
@@ -38,16 +38,17 @@ int plim_cuda_fused_list(const plim_cuda_engine *engine, const plim_op_desc *op,
   return describe(engine, op, &f) ? plim_dnn_variants_list(engine, &f.variants, info, capacity) : 0;
 }
 
-/* A tile a sequence. */
-static void add_turn(plim_cuda_kernel *kernel, const fused *f, k_kernel number, plim_cuda_place from,
-                     plim_cuda_place to) {
-  const plim_dnn_attention *a = &f->variants.problem.attention;
+/* A sequence's logarithms are a matrix of heads and tokens: `rows` as it comes. */
+static void add_transpose(plim_cuda_kernel *kernel, const fused *f, k_rows rows, plim_cuda_place from,
+                          plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.kernel = number, .in0 = from, .out0 = to, .call = f->launch.call, .tiles = a->sequences};
+  *stage = (plim_cuda_stage){.kernel = K_KERNEL_transpose_f32,
+                             .in0 = from,
+                             .out0 = to,
+                             .call = f->launch.call,
+                             .tiles = f->variants.problem.attention.sequences};
   stage->call.type = K_TYPE_FLOAT;
-  stage->call.x.channels = a->heads;
-  stage->call.attrs.kernel[0] = (int32_t)a->tokens;
-  stage->call.attrs.kernel[1] = 1;
+  stage->call.rows = rows;
 }
 
 static void place_thirds(plim_cuda_place operand[3], const plim_dnn_attention *a, int32_t packed) {
@@ -65,10 +66,10 @@ static void add_stages(plim_cuda_kernel *kernel, const fused *f, plim_dnn_kernel
   if (a->backward) {
     stage.operand[PLIM_DNN_DO] = plim_cuda_in(0, 0);
     place_thirds(&stage.operand[PLIM_DNN_DQ], a, PLIM_PLACE_OUT);
-    add_turn(kernel, f, K_KERNEL_ohwi_to_oihw_f32, plim_cuda_in(3, 0), stats);
+    add_transpose(kernel, f, (k_rows){a->tokens, a->heads}, plim_cuda_in(3, 0), stats);
   }
   kernel->stage[kernel->n++] = stage;
-  if (!a->backward) add_turn(kernel, f, K_KERNEL_oihw_to_ohwi, stats, plim_cuda_out(1, 0));
+  if (!a->backward) add_transpose(kernel, f, (k_rows){a->heads, a->tokens}, stats, plim_cuda_out(1, 0));
 }
 
 int plim_cuda_fused_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,

@@ -24,8 +24,7 @@
 enum { MIB = 1 << 20 };
 
 /* What the library is given, by the GPU's major compute capability. Source: NVIDIA, cuBLAS documentation,
- * cublasSetWorkspace, recommended sizes for 9.0, 10.x and 12.x; 4 MiB
- * elsewhere. */
+ * cublasSetWorkspace, recommended sizes for 9.0, 10.x and 12.x; 4 MiB elsewhere. */
 static const struct {
   int32_t major;
   int64_t bytes;
@@ -156,6 +155,13 @@ static void add_kernel(plim_cuda_kernel *k, const gemm *g, k_kernel kernel, int6
   s->call.elements = images * g->positions * g->results;
 }
 
+/* A filter is a matrix of channels and taps. */
+static void add_transpose(plim_cuda_kernel *k, const gemm *g, k_kernel kernel, k_rows filter, plim_cuda_place from,
+                          plim_cuda_place to) {
+  add_kernel(k, g, kernel, 1, g->results, from, to);
+  k->stage[k->n - 1].call.rows = filter;
+}
+
 /* One chunk: where its images begin in x and y, and its columns. */
 typedef struct chunk {
   int64_t images, x_offset, y_offset;
@@ -245,10 +251,13 @@ int plim_cuda_gemm_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   kernel->workspace_bytes = workspace_of(&g, choice);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
   const plim_cuda_place weights = plim_cuda_work(g.blas_bytes);
-  if (g.taps > 1 && !to_weights)
-    add_kernel(kernel, &g, K_KERNEL_oihw_to_ohwi, 1, g.results, plim_cuda_in(1, 0), weights);
+  if (g.taps > 1 && !to_weights) {
+    add_transpose(kernel, &g, K_KERNEL_transpose, (k_rows){g.call.x.channels, g.taps}, plim_cuda_in(1, 0), weights);
+  }
   add_chunks(kernel, &g, choice->share);
-  if (g.taps > 1 && to_weights)
-    add_kernel(kernel, &g, K_KERNEL_ohwi_to_oihw_f32, 1, g.results, weights, plim_cuda_out(0, 0));
+  if (g.taps > 1 && to_weights) {
+    add_transpose(kernel, &g, K_KERNEL_transpose_f32, (k_rows){g.taps, g.call.x.channels}, weights,
+                  plim_cuda_out(0, 0));
+  }
   return PLIM_KERNEL_OK;
 }

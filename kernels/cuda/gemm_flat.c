@@ -3,9 +3,9 @@
  *   data      dx [N][I][P Q] = W [O][I]' dy [N][O][P Q]        the same
  *   weights   dW [O][I]      = sum over N of dy [N][O][P Q] x [N][I][P Q]'
  * The last one is cut into chunks of images. A chunk's products are one call, a part for each image, which the next
- * chunk adds to; the parts are summed in double precision. Of one image a chunk, the product adds to dW itself. Each
- * number of images is a variant with a numerics key of its own, because it sums in another order.
- * A bias is added to sums that are floats, and is no part of the product.
+ * chunk adds to; the parts are summed in double precision (parts_sum, channel.inc). Of one image a chunk, the product
+ * adds to dW itself. Each number of images is a variant with a numerics key of its own, because it sums in another
+ * order. A bias is added to sums that are floats, and is no part of the product.
  *
  *   workspace = the library's, then y before it is rounded (forward with a bias, bf16), or
  *               parts [images][O][I] (weights) */
@@ -68,20 +68,17 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   return choice->blas_bytes + f->sum_bytes + parts_bytes;
 }
 
-/* Only gradients of weights are cut into chunks. Parts are summed in two halves of equal size: with an odd number of
- * elements there are no parts, and a chunk is one image. */
+/* Only gradients of weights are cut into chunks. */
 static plim_batch_choices choices_of(const flat *f) {
   plim_batch_choices choices = {.family = "cublas-flat",
                                 .precision = f->precision,
                                 .has_share = f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS,
                                 .op = f,
                                 .workspace_bytes = workspace_of};
-  if (f->kind != PLIM_OP_CONV2D_BWD_WEIGHTS) {
-    plim_batch_choices_add(&choices, f->n, BLAS_BYTES);
-  } else if (f->results * f->inputs % 2 != 0) {
-    plim_batch_choices_add(&choices, 1, BLAS_BYTES);
-  } else {
+  if (choices.has_share) {
     plim_batch_choices_add_shares(&choices, f->n);
+  } else {
+    plim_batch_choices_add(&choices, f->n, BLAS_BYTES);
   }
   return choices;
 }
@@ -125,22 +122,12 @@ static void add_data(plim_cuda_kernel *k, const flat *f) {
                         weights, dy, result);
 }
 
-/* The kernel that combines biases' gradients adds up plane 0 of [chunks][2][C]. Of parts [images][O I] that is the
- * first half of each, and the second half where it begins by half a part later. */
-static void add_halves(plim_cuda_kernel *k, const flat *f, int64_t images) {
-  const int64_t half = f->results * f->inputs / 2, half_bytes = half * (int64_t)sizeof(float);
-  for (int64_t i = 0; i < 2; i++) {
-    plim_cuda_stage *stage = &k->stage[k->n++];
-    *stage = (plim_cuda_stage){.kernel = K_KERNEL_bias_bwd_combine,
-                               .out0 = {PLIM_PLACE_OUT, i * half_bytes},
-                               .workspace = {PLIM_PLACE_WORKSPACE, BLAS_BYTES + i * half_bytes},
-                               .has_workspace = 1,
-                               .call = f->call,
-                               .tiles = k_tiles(half, K_KERNEL_bias_bwd_combine)};
-    stage->call.x = (k_view){.n = 1, .channels = half, .groups = 1, .spatial = images, .block = half};
-    stage->call.cut = (k_cut){.size = 1, .of_image = images, .all = images};
-    stage->call.type = K_TYPE_FLOAT;
-  }
+static void add_sum_of_parts(plim_cuda_kernel *k, const flat *f, int64_t images) {
+  plim_cuda_stage *stage = &k->stage[k->n++];
+  *stage = (plim_cuda_stage){.kernel = K_KERNEL_parts_sum, .in0 = after_blas, .out0 = result, .call = f->call};
+  stage->call.type = K_TYPE_FLOAT;
+  stage->call.rows = (k_rows){.n = images, .columns = f->results * f->inputs};
+  stage->tiles = k_tiles(stage->call.rows.columns, K_KERNEL_parts_sum);
 }
 
 static void add_weights(plim_cuda_kernel *k, const flat *f, int64_t images) {
@@ -160,7 +147,7 @@ static void add_weights(plim_cuda_kernel *k, const flat *f, int64_t images) {
     plim_cuda_add_product(k, f->precision, product, (plim_cuda_place){0, i * dy_step * element},
                           (plim_cuda_place){1, i * x_step * element}, has_parts(f, images) ? after_blas : result);
   }
-  if (has_parts(f, images)) add_halves(k, f, images);
+  if (has_parts(f, images)) add_sum_of_parts(k, f, images);
 }
 
 int plim_cuda_flat_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
@@ -171,7 +158,7 @@ int plim_cuda_flat_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   const plim_batch_choices choices = choices_of(&f);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 3 + k_divide_up(f.n, choice->share))) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, 2 + k_divide_up(f.n, choice->share))) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = workspace_of(&f, choice);
   if (f.kind == PLIM_OP_CONV2D) add_forward(kernel, &f);

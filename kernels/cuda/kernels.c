@@ -191,17 +191,18 @@ static int run_dnn(const plim_cuda_stage *stage, void *stream, const plim_kernel
 static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stage, const plim_cuda_engine *engine,
                      void *stream, const plim_kernel_args *args) {
   if (stage->kind == PLIM_STAGE_DNN) return run_dnn(stage, stream, args);
-  void *from = place(args, stage->in0), *to = place(args, stage->out0);
+  void *in0 = place(args, stage->in0), *out0 = place(args, stage->out0);
   if (stage->kind == PLIM_STAGE_PRODUCT) {
-    return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->in1), to, args->workspace,
+    return engine->driver->multiply(engine->blas, &stage->product, in0, place(args, stage->in1), out0, args->workspace,
                                     kernel->blas_bytes, stream);
   }
   k_call call = stage->call;
   for (int i = 1; i < call.n_in; i++) call.in[i] = args->in[i];
   for (int i = 1; i < call.n_out; i++) call.out[i] = args->out[i];
-  call.in[0] = from;
-  call.out[0] = to;
+  call.in[0] = in0;
+  call.out[0] = out0;
   if (stage->has_in1) call.in[1] = place(args, stage->in1);
+  if (stage->has_out1) call.out[1] = place(args, stage->out1);
   if (stage->has_workspace) call.workspace = place(args, stage->workspace);
   return engine->driver->launch(stage->kernel, &call, stage->tiles, stream);
 }

@@ -15,7 +15,8 @@ typedef struct plim_cuda_place {
 } plim_cuda_place;
 
 typedef enum plim_cuda_stage_kind {
-  PLIM_STAGE_KERNEL,  /* our own: in[0], out[0], and in[1] where has_in1; the others are the op's */
+  PLIM_STAGE_KERNEL,  /* our own: the places are in[0] and out[0], and in[1], out[1] and the workspace where has_* says
+                         so; the other operands are the op's */
   PLIM_STAGE_PRODUCT, /* out0 = in0 in1 */
   PLIM_STAGE_DNN      /* a kernel of cuDNN, on `operand` */
 } plim_cuda_stage_kind;
@@ -27,7 +28,8 @@ typedef struct plim_cuda_stage {
   union {
     struct {
       k_kernel kernel;
-      int32_t has_in1, has_workspace;
+      int32_t has_in1, has_out1, has_workspace;
+      plim_cuda_place out1;
       int64_t tiles;
       k_call call;
     };

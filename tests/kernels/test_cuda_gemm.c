@@ -218,6 +218,19 @@ Test(cuda_gemm, gradients_of_weights_in_flat_layout_are_sums_of_parts_of_a_chunk
   }
 }
 
+/* An odd number of weights has parts, too. */
+Test(cuda_gemm, gradients_of_an_odd_number_of_weights_have_a_variant_for_each_share_of_images) {
+  plim_op_desc op[3];
+  plim_kernel_info info[8];
+  variant_windows(&flat_windows[2], PLIM_FLAT, op);
+  cr_assert_eq(plim_shape_elements(&op[2].out[0]), 35);
+  cr_assert_eq(device->api->kernels.variants(device, &op[2], info, 8), 3);
+  cr_assert_str_eq(info[0].name, "cublas-flat-3");
+  cr_assert_str_eq(info[1].name, "cublas-flat-1");
+  cr_assert_eq(info[0].workspace_bytes, (4 << 20) + (3 * 35 * 4 + 511) / 512 * 512);
+  for (int i = 0; i < 2; i++) variant_check(device, &op[2], &info[i]);
+}
+
 /* A larger window, a stride: products of images as they lie are not that. */
 Test(cuda_gemm, other_convolutions_in_flat_layout_are_left_to_the_single_source_kernels) {
   static const variant_window others[] = {

@@ -183,9 +183,9 @@ Test(kernels_block, weights_change_their_order_and_back_whatever_the_number_of_c
   static float weights[FILTERS * TAPS * 24], turned[FILTERS * TAPS * 24], back[FILTERS * TAPS * 24];
   for (int i = 0; i < 4; i++) {
     const int64_t channels = widths[i], elements = FILTERS * TAPS * channels;
-    k_call call = {.in = {weights}, .out = {turned}, .attrs = {.kernel = {3, 3}}, .x = {.channels = channels}};
+    k_call call = {.in = {weights}, .out = {turned}, .rows = {.n = channels, .columns = TAPS}};
     for (int64_t e = 0; e < elements; e++) weights[e] = (float)e;
-    run_kernel(K_KERNEL_oihw_to_ohwi, call, FILTERS);
+    run_kernel(K_KERNEL_transpose, call, FILTERS);
     for (int64_t e = 0; e < elements; e++) {
       const int64_t filter = e / (TAPS * channels), tap = e / channels % TAPS, c = e % channels;
       cr_assert_eq(turned[e], weights[(filter * channels + c) * TAPS + tap], "%d channels: [%d]", (int)channels,
@@ -193,8 +193,27 @@ Test(kernels_block, weights_change_their_order_and_back_whatever_the_number_of_c
     }
     call.in[0] = turned;
     call.out[0] = back;
-    run_kernel(i % 2 ? K_KERNEL_ohwi_to_oihw_f32 : K_KERNEL_ohwi_to_oihw_widen, call, FILTERS);
+    call.rows = (k_rows){.n = TAPS, .columns = channels};
+    run_kernel(i % 2 ? K_KERNEL_transpose_f32 : K_KERNEL_transpose_widen, call, FILTERS);
     for (int64_t e = 0; e < elements; e++)
       cr_assert_eq(back[e], weights[e], "%d channels: [%d]", (int)channels, (int)e);
+  }
+}
+
+/* Numbers that floats add without rounding. */
+Test(kernels_block, parts_are_summed_element_by_element_whatever_their_number) {
+  enum { PARTS = 37 };
+  static float part[PARTS * 24], sum[24];
+  for (int e = 0; e < PARTS * 24; e++) part[e] = (float)(e % 1009);
+  for (int i = 0; i < 4 * 3; i++) {
+    static const int64_t counts[] = {1, 2, PARTS};
+    const int64_t columns = widths[i / 3], parts = counts[i % 3];
+    const k_call call = {.in = {part}, .out = {sum}, .rows = {.n = parts, .columns = columns}};
+    run_kernel(K_KERNEL_parts_sum, call, k_tiles(columns, K_KERNEL_parts_sum));
+    for (int64_t c = 0; c < columns; c++) {
+      float expected = 0;
+      for (int64_t p = 0; p < parts; p++) expected += part[p * columns + c];
+      cr_assert_eq(sum[c], expected, "%d parts of %d: [%d]", (int)parts, (int)columns, (int)c);
+    }
   }
 }
