@@ -182,7 +182,7 @@ typedef struct k_call {
   /* ---- geometry ---- */
   int32_t backward; /* convolutions: from y to x */
   int64_t elements; /* E: of the main operand, where order in memory is all */
-  k_rows rows;      /* ops on rows of a matrix: norms, softmax, losses, embedding */
+  k_rows rows;      /* ops on rows of a matrix: norms, softmax, losses, embedding, transposes, parts to sum */
   k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y */
   k_view y;         /* of y and dy: convolutions, windows, image */
   k_cut cut;        /* what is summed or walked in pieces: batch norm, bias, gradients of norms, image, squares */
