@@ -58,13 +58,14 @@ PLIM_MUST_USE plim_status plim_cut_segments_make(const plim_problem *problem, co
                                                  plim_cut_segments *out);
 void plim_cut_segments_free(plim_cut_segments *segments); /* leaves it empty */
 
-typedef struct plim_cut_span {
+typedef struct plim_cut_segment_range {
   int32_t first, end; /* segments [first, end) */
-} plim_cut_span;
+} plim_cut_segment_range;
 
 /* The segments [first, end) of an op one of which has a run of it when an output of it is gone at v's first run and
  * read later; v certainly comes after the op's own first run. O(log segments). */
-plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut_order *order, int32_t op, int32_t v);
+plim_cut_segment_range plim_cut_segment_range_of(const plim_cut_segments *segments, const plim_cut_order *order,
+                                                 int32_t op, int32_t v);
 
 /* The op of a segment. O(log ops). */
 int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment);

@@ -72,7 +72,7 @@ static int32_t missing_input(const walker *walk, int32_t op) {
 
 /* The op's segment under way at v, in program order. */
 static int32_t column_at(const walker *walk, int32_t op, int32_t v) {
-  return plim_cut_span_of(&walk->model->segments, &walk->model->order, op, v).first;
+  return plim_cut_segment_range_of(&walk->model->segments, &walk->model->order, op, v).first;
 }
 
 /* Run a missing op again before v, its own missing inputs first. */

@@ -263,7 +263,8 @@ static int is_recomputed(const plim_cut_flow *flow, int32_t op, const double *x)
 static double share_of(plim_cut_flow *flow, int32_t op, const double *x, const double *price) {
   flow->share[op] = 0;
   if (!price && !is_recomputed(flow, op, x)) return 0;
-  plim_cut_span span = plim_cut_span_of(&flow->model->segments, &flow->model->order, op, flow->cut->op);
+  plim_cut_segment_range span =
+      plim_cut_segment_range_of(&flow->model->segments, &flow->model->order, op, flow->cut->op);
   double share = 0, least = price ? price[span.first] : 0;
   for (int32_t c = span.first; c < span.end; c++) {
     share += x[c];
@@ -393,7 +394,7 @@ void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row) {
                         .needed_bytes = flow->cut->base_bytes + flow->sent};
   for (int32_t a = 0; a < p->n_ops; a++) {
     if (flow->left[a] <= 0 || !plim_cut_may_repeat(flow->model, a, v)) continue;
-    plim_cut_span span = plim_cut_span_of(&flow->model->segments, &flow->model->order, a, v);
+    plim_cut_segment_range span = plim_cut_segment_range_of(&flow->model->segments, &flow->model->order, a, v);
     for (int32_t c = span.first; c < span.end; c++) add_term(row, c, flow->left[a]);
   }
   for (int32_t c = flow->cut->first_column; c < flow->cut->end_column; c++) {

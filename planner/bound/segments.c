@@ -71,9 +71,10 @@ void plim_cut_segments_free(plim_cut_segments *segments) {
 
 /* The begins of segments certainly follow one another: first those before v, then those that may be on either side of
  * v, then those after v. */
-plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut_order *order, int32_t op, int32_t v) {
+plim_cut_segment_range plim_cut_segment_range_of(const plim_cut_segments *segments, const plim_cut_order *order,
+                                                 int32_t op, int32_t v) {
   int32_t first = segments->first[op], last = segments->first[op + 1];
-  plim_cut_span span = {first, first + 1};
+  plim_cut_segment_range span = {first, first + 1};
   for (int32_t high = last; high - span.first > 1;) {
     int32_t c = span.first + (high - span.first) / 2;
     if (segments->begins[c] == v || plim_cut_before(order, segments->begins[c], v)) {

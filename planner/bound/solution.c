@@ -93,7 +93,7 @@ static int repair_cuts(plim_cut_solver *solver, uint8_t *chosen) {
 static int can_relieve(const plim_cut_model *model, const plim_cut *cut, int32_t column, int32_t op) {
   if (op < 0) return column >= cut->first_column && column < cut->end_column;
   if (!plim_cut_before(&model->order, op, cut->op)) return 0;
-  plim_cut_span span = plim_cut_span_of(&model->segments, &model->order, op, cut->op);
+  plim_cut_segment_range span = plim_cut_segment_range_of(&model->segments, &model->order, op, cut->op);
   return column >= span.first && column < span.end;
 }
 

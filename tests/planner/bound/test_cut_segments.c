@@ -44,13 +44,13 @@ static void segmented_free(segmented *s) {
   plim_graph_free(s->graph);
 }
 
-static plim_cut_span span_of(const segmented *s, int32_t op, int32_t v) {
-  plim_cut_span span = plim_cut_span_of(&s->segments, &s->order, op, v);
-  return (plim_cut_span){span.first - s->segments.first[op], span.end - s->segments.first[op]};
+static plim_cut_segment_range span_of(const segmented *s, int32_t op, int32_t v) {
+  plim_cut_segment_range span = plim_cut_segment_range_of(&s->segments, &s->order, op, v);
+  return (plim_cut_segment_range){span.first - s->segments.first[op], span.end - s->segments.first[op]};
 }
 
 static void expect_span(const segmented *s, int32_t op, int32_t v, int32_t first, int32_t end) {
-  plim_cut_span span = span_of(s, op, v);
+  plim_cut_segment_range span = span_of(s, op, v);
   cr_assert(span.first == first && span.end == end, "op %d at %d: segments [%d, %d), not [%d, %d)", op, v, span.first,
             span.end, first, end);
 }
@@ -92,7 +92,7 @@ static int op_reads(const plim_problem *p, int32_t v, int32_t item) {
  * that the op makes for anybody. */
 static int check_span(const segmented *s, int32_t op, int32_t v, int32_t fixed) {
   const plim_problem *p = s->problem;
-  plim_cut_span span = plim_cut_span_of(&s->segments, &s->order, op, v);
+  plim_cut_segment_range span = plim_cut_segment_range_of(&s->segments, &s->order, op, v);
   int32_t begun = s->segments.begins[span.first];
   cr_assert(span.first >= s->segments.first[op] && span.first < span.end && span.end <= s->segments.first[op + 1]);
   cr_assert(begun == v || plim_cut_before(&s->order, begun, v));
