@@ -33,7 +33,7 @@ static const struct plim_spaces_tuning {
     double start_copies[PLIM_SPACE_START_COPIES], start_by_time[PLIM_SPACE_START_TIMES], haste, haste_late;
   } search;
   struct {
-    int32_t devices_below, run_below, out_from, out_whole, out_width, out_percent, devices_width, one_percent,
+    int32_t devices_of_ten, run_of_ten, out_of_ten, out_whole, out_width, out_percent, devices_width, one_percent,
         turn_percent, later_percent, drawn_order_percent;
   } move;
   struct {
@@ -89,9 +89,9 @@ static const struct plim_spaces_tuning {
         },
     .move =
         {
-            .devices_below = 3,        /* of draws 0 to 9 those below it change devices, or on one device move a run */
-            .run_below = 5,            /* the others below it move a run */
-            .out_from = 4,             /* those from it on take events out */
+            .devices_of_ten = 3,       /* of ten moves so many change devices, or on one device move a run */
+            .run_of_ten = 2,           /* so many of the others move a run */
+            .out_of_ten = 6,           /* so many take events out: one of them has moved a run before */
             .out_whole = 8,            /* events below which the window may be the whole sequence, else up to a half */
             .out_width = 200,          /* events of a window, at most. More: larger steps, each with more to cover */
             .out_percent = 20,         /* percent of a window's events that are taken out, at least */

@@ -89,14 +89,15 @@ static void move_event(plim_space_search_state *search) {
 
 static plim_status make_next(plim_space_search_state *search, int32_t *fits) {
   plim_space_weights w = plim_space_draw_weights(search);
-  int32_t draw = plim_random_below(&search->random, 10);
+  const int32_t devices = spaces_tuning.move.devices_of_ten, run = spaces_tuning.move.run_of_ten;
+  const int32_t draw = plim_random_below(&search->random, 10);
   PLIM_TRY(plim_space_sequence_copy(&search->next, &search->now));
-  if (draw < spaces_tuning.move.devices_below && search->rules.devices > 1) {
+  if (draw < devices && search->rules.devices > 1) {
     change_devices(search);
-  } else if (draw < spaces_tuning.move.run_below) {
+  } else if (draw < devices + run) {
     move_event(search);
   }
-  if (draw >= spaces_tuning.move.out_from) take_out_window(search);
+  if (draw >= 10 - spaces_tuning.move.out_of_ten) take_out_window(search);
   PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
   if (*fits) PLIM_TRY(plim_space_cover(&search->next, &search->rules, &w, &search->random, fits));
   return *fits ? plim_space_prune(&search->next, &search->rules) : PLIM_OK;
