@@ -7,8 +7,8 @@
  * there is no room for c. b is an operand, so a leaves: its last use is run 0, and the copy out stands after that. At
  * run 3 a is copied in; b, which nothing reads any more, is gone. The list is run 0, a out, run 1, run 2, a in, run 3.
  *
- * Commands have keys while they are made, since a copy out belongs after a run that is in the list already: 4 r + 1 a
- * copy for run r, 4 r + 2 the run, 4 r + 3 a copy after it.
+ * A copy out may belong after a run that is in the list already. So commands have keys while they are made, and are
+ * sorted by them in the end.
  *
  * planner/spaces/search/space_demand.c makes room in the same way, for nodes of one output, and decides what runs
  * again. Here runs are given, with devices, in-place pairs and updates, and a copy out stands where the list has
@@ -45,9 +45,9 @@ typedef struct decode_pass {
   int32_t *open[PLIM_PLAN_SPACES]; /* [n_storages] storages that may leave */
   int32_t n_open[PLIM_PLAN_SPACES];
   int64_t live_bytes[PLIM_PLAN_SPACES];
-  int64_t *most_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
-  int32_t *over;                         /* by output of the op in hand: the storage that it overwrites, or -1 */
-  int64_t *key;                          /* of commands */
+  int64_t *run_peak_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
+  int32_t *over;                             /* by output of the op in hand: the storage that it overwrites, or -1 */
+  int64_t *key;                              /* of commands */
   int64_t key_capacity;
 } decode_pass;
 
@@ -128,6 +128,19 @@ static void close_place(decode_pass *pass, int32_t storage, int32_t space) {
 
 /* ---- copies ---- */
 
+/* Keys of commands: run r stands between the copies for it and those after it. */
+static int64_t key_before(int32_t run) {
+  return 3 * (int64_t)run;
+}
+
+static int64_t key_of_run(int32_t run) {
+  return 3 * (int64_t)run + 1;
+}
+
+static int64_t key_after(int32_t run) {
+  return 3 * (int64_t)run + 2;
+}
+
 static void add_command(decode_pass *pass, const plim_command *command, int64_t time_ns, int64_t key) {
   plim_command_list *list = pass->list;
   if (list->status == PLIM_OK)
@@ -152,7 +165,7 @@ static void add_copy(decode_pass *pass, int32_t storage, int32_t from, int32_t t
   if (pass->list->status != PLIM_OK) return;
   open_place(pass, storage, to, target);
   place_of(pass, storage, from)->last_use = place_of(pass, storage, to)->last_use = after;
-  for (int32_t j = after < 0 ? 0 : after; j < pass->now; j++) pass->most_bytes[to][j] += bytes;
+  for (int32_t j = after < 0 ? 0 : after; j < pass->now; j++) pass->run_peak_bytes[to][j] += bytes;
 }
 
 /* ---- room ---- */
@@ -161,7 +174,7 @@ static int had_room(const decode_pass *pass, int32_t space, int32_t since, int64
   int64_t max_bytes = pass->spaces->budget_bytes[space] - bytes;
   if (pass->live_bytes[space] > max_bytes) return 0;
   for (int32_t j = since < 0 ? 0 : since; j < pass->now && pass->spaces->budget_bytes[space] < INT64_MAX; j++) {
-    if (pass->most_bytes[space][j] > max_bytes) return 0;
+    if (pass->run_peak_bytes[space][j] > max_bytes) return 0;
   }
   return 1;
 }
@@ -214,7 +227,7 @@ static int page_out(decode_pass *pass, int32_t storage, int32_t space) {
   int32_t after = place_of(pass, storage, space)->last_use;
   if (place_of(pass, storage, to)->last_use > after) after = place_of(pass, storage, to)->last_use;
   /* what was copied in for the run in hand leaves before it, since the run may write over it */
-  const int64_t key = after < pass->now ? 4 * (int64_t)after + 3 : 4 * (int64_t)pass->now + 1;
+  const int64_t key = after < pass->now ? key_after(after) : key_before(pass->now);
   add_copy(pass, storage, space, to, key, after);
   return 1;
 }
@@ -275,7 +288,7 @@ static int bring(decode_pass *pass, int32_t storage, int32_t space) {
     from = k;
   }
   if (from < 0) return 0;
-  add_copy(pass, storage, from, space, 4 * (int64_t)pass->now + 1, pass->now);
+  add_copy(pass, storage, from, space, key_before(pass->now), pass->now);
   if (!is_wanted(pass, storage, from, pass->now - 1)) close_place(pass, storage, from);
   return 1;
 }
@@ -395,9 +408,9 @@ static int add_run(decode_pass *pass) {
     if (pass->graph->storage[op->writes[i]].bytes > 0) place_of(pass, op->writes[i], space)->last_use = pass->now;
   }
   plim_command_list_add_workspace(pass->list, space, workspace_bytes, -1);
-  add_command(pass, &command, variant->time_ns, 4 * (int64_t)pass->now + 2);
-  for (int32_t k = 0; k < pass->spaces->n; k++) pass->most_bytes[k][pass->now] = pass->live_bytes[k];
-  pass->most_bytes[space][pass->now] += workspace_bytes;
+  add_command(pass, &command, variant->time_ns, key_of_run(pass->now));
+  for (int32_t k = 0; k < pass->spaces->n; k++) pass->run_peak_bytes[k][pass->now] = pass->live_bytes[k];
+  pass->run_peak_bytes[space][pass->now] += workspace_bytes;
   close_stale(pass, op);
   close_unwanted(pass, op->n_reads, op->reads);
   close_unwanted(pass, op->n_writes, op->writes);
@@ -469,7 +482,7 @@ static void lay_out(decode_pass *pass) {
   pass->stuck = plim_block_take(b, storages, sizeof *pass->stuck);
   for (int32_t k = 0; k < pass->spaces->n; k++) {
     pass->open[k] = plim_block_take(b, storages, sizeof *pass->open[k]);
-    pass->most_bytes[k] = plim_block_take(b, (int64_t)pass->runs->n + 1, sizeof *pass->most_bytes[k]);
+    pass->run_peak_bytes[k] = plim_block_take(b, (int64_t)pass->runs->n + 1, sizeof *pass->run_peak_bytes[k]);
   }
 }
 
