@@ -66,7 +66,7 @@ plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
   make_boxes(placement, timeline, schedule);
   const plim_boxes boxes = {.n = placement->n_boxes, .align = p->align, .box = placement->box};
   const plim_pack_goal goal = {.target_bytes = target > p->persistent_bytes ? target - p->persistent_bytes : 0,
-                               .effort = packing_rounds};
+                               .rounds = packing_rounds};
   PLIM_TRY(plim_pack(p->ctx, &boxes, goal, placement->offset, &placement->packed_bytes, NULL));
   for (int32_t b = 0; b < placement->n_boxes; b++) placement->offset[b] += p->persistent_bytes;
   placement->packed_bytes += p->persistent_bytes;

@@ -2,19 +2,19 @@
  * lower box. With gaps, both boxes are walked together through time, from gap to gap. */
 #include "planner/pack/pack.h"
 
-/* A box's windows in order of time: whole between its gaps. */
-typedef struct window_walk {
+/* The bytes that a box occupies, range by range in order of time: all of them between its gaps. */
+typedef struct range_walk {
   const plim_boxes *boxes;
   int32_t box, next; /* next gap */
   int64_t begin, end, low, high;
-} window_walk;
+} range_walk;
 
 static int32_t gaps_end(const plim_boxes *boxes, int32_t b) {
   return boxes->gap ? boxes->gap_first[b + 1] : 0;
 }
 
-/* Continue to the window that begins at walk->end; 0: the box has ended. */
-static int next_window(window_walk *walk) {
+/* Continue to the range that begins at walk->end; 0: the box has ended. */
+static int next_range(range_walk *walk) {
   const plim_boxes *boxes = walk->boxes;
   const plim_box *box = &boxes->box[walk->box];
   int32_t last = gaps_end(boxes, walk->box);
@@ -33,22 +33,22 @@ static int next_window(window_walk *walk) {
   return 1;
 }
 
-static window_walk start(const plim_boxes *boxes, int32_t b) {
+static range_walk start(const plim_boxes *boxes, int32_t b) {
   int64_t begin = boxes->box[b].begin;
-  return (window_walk){boxes, b, boxes->gap ? boxes->gap_first[b] : 0, begin, begin, 0, 0};
+  return (range_walk){boxes, b, boxes->gap ? boxes->gap_first[b] : 0, begin, begin, 0, 0};
 }
 
 int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t above) {
   const plim_box *a = &boxes->box[below], *b = &boxes->box[above];
   if (a->begin >= b->end || b->begin >= a->end) return PLIM_NO_SEPARATION;
   if (!boxes->gap) return a->bytes;
-  window_walk low = start(boxes, below), high = start(boxes, above);
+  range_walk low = start(boxes, below), high = start(boxes, above);
   int64_t separation = PLIM_NO_SEPARATION;
-  int more = next_window(&low) && next_window(&high);
+  int more = next_range(&low) && next_range(&high);
   while (more) {
     int may_meet = low.low < low.high && high.low < high.high && low.begin < high.end && high.begin < low.end;
     if (may_meet && low.high - high.low > separation) separation = low.high - high.low;
-    more = low.end < high.end ? next_window(&low) : next_window(&high);
+    more = low.end < high.end ? next_range(&low) : next_range(&high);
   }
   return separation;
 }

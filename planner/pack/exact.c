@@ -61,7 +61,7 @@ static int comes_before(const waiting_box *a, const waiting_box *b) {
 }
 
 /* Is the section floor of each section in `where` within the capacity? */
-static int section_floors_fit(plim_exact *exact, const plim_pack_part *part, plim_span where) {
+static int section_floors_fit(plim_exact *exact, const plim_pack_part *part, plim_section_range where) {
   int16_t *restrict section_floor = exact->section_floor, highest = 0;
   int32_t begin = where.first / PLIM_LANES * PLIM_LANES, end = (where.last + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES;
   for (int32_t s = begin; s < end; s++) section_floor[s] = 0;
@@ -123,7 +123,7 @@ static void insert_box(plim_pack_part *part, waiting_box it) {
 
 /* ---- decisions ---- */
 
-static void touch(plim_span *touched, const shape *b) {
+static void touch(plim_section_range *touched, const shape *b) {
   if (b->first < touched->first) touched->first = b->first;
   if (b->last > touched->last) touched->last = b->last;
 }
@@ -148,7 +148,7 @@ static void merge_raised(plim_exact *exact, plim_pack_part *to, int32_t n_raised
 /* Make the list of a child: the boxes of p without x, with those that overlap x in time raised to its top. `touched`
  * grows by their sections. Returns 0 where one does not fit any more. */
 static int make_child(plim_exact *exact, const plim_pack_part *part, int32_t x, int32_t offset, plim_pack_part *to,
-                      plim_span *touched) {
+                      plim_section_range *touched) {
   const uint64_t *row = &exact->over[(int64_t)x * exact->words];
   int32_t top = offset + exact->shape[x].size, raised = 0, fits = 1;
   /* boxes that are not raised come first, and keep their order */
@@ -179,7 +179,7 @@ static int make_child(plim_exact *exact, const plim_pack_part *part, int32_t x, 
 
 /* The same where boxes have gaps or alignments of their own, so that each is raised to another offset. */
 static int make_uneven_child(plim_exact *exact, const plim_pack_part *part, int32_t x, int32_t offset,
-                             plim_pack_part *to, plim_span *touched) {
+                             plim_pack_part *to, plim_section_range *touched) {
   for (int32_t i = 0; i < part->n; i++) {
     waiting_box it = part->waiting[i];
     const shape *b = &exact->shape[it.box];
@@ -250,7 +250,7 @@ static int32_t prefer_forced(plim_exact *exact, const plim_pack_part *part, int3
  * are still unplaced come at its offset or above, so those boxes are raised. */
 static int32_t next_box(plim_exact *exact, plim_pack_part *part) {
   int32_t next = first_open(part);
-  plim_span touched = {part->last, part->first};
+  plim_section_range touched = {part->last, part->first};
   if (next == part->n || part->waiting[next].least >= dominance_limit(exact, part)) return -1;
   int32_t offset = part->waiting[next].least;
   for (int32_t i = 0; i < next;) {
@@ -287,11 +287,11 @@ static waiting_box *take_list(plim_exact *exact, int32_t n) {
 
 /* Box x is placed (by -1) or unplaced again (by 1). Returns 1 where a border between sections has no unplaced box left.
  */
-static int count_cuts(plim_exact *exact, int32_t x, int32_t by) {
+static int count_crossings(plim_exact *exact, int32_t x, int32_t by) {
   int split = 0;
   for (int32_t s = exact->shape[x].first; s + 1 < exact->shape[x].last; s++) {
-    exact->cut[s] += by;
-    split |= exact->cut[s] == 0;
+    exact->crossing[s] += by;
+    split |= exact->crossing[s] == 0;
   }
   return split;
 }
@@ -316,7 +316,7 @@ static verdict push_node(plim_exact *exact, plim_pack_part part) {
 static verdict fail_parts(plim_exact *exact, const plim_pack_frame *frame) {
   for (int32_t i = 0; i < frame->part.n; i++) {
     if (exact->shape[frame->part.waiting[i].box].first < frame->done) {
-      (void)count_cuts(exact, frame->part.waiting[i].box, 1);
+      (void)count_crossings(exact, frame->part.waiting[i].box, 1);
     }
   }
   return FAILED;
@@ -328,7 +328,7 @@ static verdict solve_parts(plim_exact *exact, plim_pack_frame *frame, verdict la
   if (last == SOLVED) frame->done = frame->at;
   for (int32_t s = frame->done; s < part->last && last != FAILED; s++) {
     exact->top = frame->top;
-    if (s + 1 < part->last && exact->cut[s] > 0) continue;
+    if (s + 1 < part->last && exact->crossing[s] > 0) continue;
     plim_pack_part next = {take_list(exact, part->n), 0, frame->done, s + 1};
     for (int32_t i = 0; i < part->n && next.waiting; i++) {
       int32_t first = exact->shape[part->waiting[i].box].first;
@@ -351,7 +351,7 @@ static verdict try_box(plim_exact *exact, plim_pack_frame *frame) {
   int32_t x = part->waiting[frame->at].box, offset = part->waiting[frame->at].least;
   plim_pack_part child = {take_list(exact, part->n - 1), 0, part->first, part->last};
   if (!child.waiting) return FAILED;
-  plim_span touched = {exact->shape[x].first, exact->shape[x].last};
+  plim_section_range touched = {exact->shape[x].first, exact->shape[x].last};
   int fits = exact->units->is_plain ? make_child(exact, part, x, offset, &child, &touched)
                                     : make_uneven_child(exact, part, x, offset, &child, &touched);
   if (!fits || !section_floors_fit(exact, &child, touched)) {
@@ -359,9 +359,9 @@ static verdict try_box(plim_exact *exact, plim_pack_frame *frame) {
     return FAILED;
   }
   exact->place[x] = offset;
-  if (count_cuts(exact, x, -1)) return push_frame(exact, child, 1, 0);
+  if (count_crossings(exact, x, -1)) return push_frame(exact, child, 1, 0);
   verdict below = push_node(exact, child);
-  if (below == FAILED) (void)count_cuts(exact, x, 1);
+  if (below == FAILED) (void)count_crossings(exact, x, 1);
   return below;
 }
 
@@ -371,11 +371,11 @@ static int refuse_box(plim_exact *exact, plim_pack_frame *frame) {
   int32_t least = next_place(exact, &frame->part, frame->at, frame->part.waiting[frame->at].least);
   if (least < 0) return 0;
   raise_box(&frame->part, frame->at, least);
-  return section_floors_fit(exact, &frame->part, (plim_span){b->first, b->last});
+  return section_floors_fit(exact, &frame->part, (plim_section_range){b->first, b->last});
 }
 
 static verdict solve_node(plim_exact *exact, plim_pack_frame *frame, verdict last) {
-  if (last == FAILED) (void)count_cuts(exact, frame->part.waiting[frame->at].box, 1);
+  if (last == FAILED) (void)count_crossings(exact, frame->part.waiting[frame->at].box, 1);
   while (last != SOLVED) {
     exact->top = frame->top;
     if (last == FAILED && exact->stopped) return FAILED;
@@ -419,14 +419,14 @@ static int32_t twin_of(const plim_exact *exact, int32_t r) {
  * nothing of it) may lie anywhere. */
 static plim_pack_part make_root(plim_exact *exact) {
   plim_pack_part root = {exact->chunk[0].boxes, 0, 0, exact->sections.n_sections};
-  memset(exact->cut, 0, (size_t)exact->sections.n_sections * sizeof *exact->cut);
+  memset(exact->crossing, 0, (size_t)exact->sections.n_sections * sizeof *exact->crossing);
   for (int32_t r = 0; r < exact->n; r++) {
     const shape *b = &exact->shape[r];
     int32_t low = b->fixed >= 0 ? b->fixed : 0, twin = twin_of(exact, r);
     exact->place[r] = twin >= 0 ? lift(exact, twin, r, exact->place[twin]) : low;
     if (b->first == b->last) continue;
     insert_box(&root, (waiting_box){exact->place[r], low, r});
-    (void)count_cuts(exact, r, 1);
+    (void)count_crossings(exact, r, 1);
   }
   exact->top = (plim_pack_mark){0, root.n};
   exact->depth = 0;
@@ -465,9 +465,10 @@ plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t re
   exact->status = PLIM_OK;
   plim_exact_order(exact, restart);
   plim_pack_part root = make_root(exact);
-  int solved = section_floors_fit(exact, &root, (plim_span){root.first, root.last}) && search_root(exact, root);
+  int solved =
+      section_floors_fit(exact, &root, (plim_section_range){root.first, root.last}) && search_root(exact, root);
   *nodes = exact->nodes;
-  if (!solved && exact->units->has_windows) return decide_pairs(exact, capacity, offset, nodes);
+  if (!solved && exact->units->has_partial_gaps) return decide_pairs(exact, capacity, offset, nodes);
   if (!solved) return exact->stopped ? PLIM_PACK_LIMIT : PLIM_PACK_IMPOSSIBLE;
   for (int32_t r = 0; r < exact->n; r++) offset[exact->order[r].box] = exact->place[r];
   return PLIM_PACK_FOUND;

@@ -87,10 +87,10 @@ struct plim_exact {
   uint64_t *together;     /* [n][words] by box: bit y of row x: they are there together */
   uint64_t *over;         /* [n][words] the same by number */
   uint64_t *raised;       /* [words] scratch */
-  int32_t *separation;    /* [n][n] by box, NULL without windows */
-  plim_pairs *pairs;      /* NULL without windows, and where there are too many */
+  int32_t *separation;    /* [n][n] by box; NULL without partial gaps */
+  plim_pairs *pairs;      /* NULL without partial gaps, and where there are too many */
   int32_t *place;         /* [n] by number */
-  int32_t *cut;           /* [n_sections] unplaced boxes over the border to the next section */
+  int32_t *crossing;      /* [n_sections] unplaced boxes that span the border to the next section */
   int16_t *section_floor; /* [lanes] scratch */
   int32_t *rivals;        /* [n_sections] scratch */
   int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */

@@ -61,9 +61,9 @@ static void lay_out(plim_exact *exact, plim_block *block) {
   exact->together = plim_block_take(block, n * exact->words, sizeof *exact->together);
   exact->over = plim_block_take(block, n * exact->words, sizeof *exact->over);
   exact->raised = plim_block_take(block, exact->words, sizeof *exact->raised);
-  if (exact->units->has_windows) exact->separation = plim_block_take(block, n * n, sizeof *exact->separation);
+  if (exact->units->has_partial_gaps) exact->separation = plim_block_take(block, n * n, sizeof *exact->separation);
   exact->place = plim_block_take(block, n, sizeof *exact->place);
-  exact->cut = plim_block_take(block, sections, sizeof *exact->cut);
+  exact->crossing = plim_block_take(block, sections, sizeof *exact->crossing);
   exact->section_floor = plim_block_take(block, exact->lanes, sizeof *exact->section_floor);
   exact->rivals = plim_block_take(block, sections, sizeof *exact->rivals);
   exact->blame = plim_block_take(block, n, sizeof *exact->blame);
@@ -83,7 +83,7 @@ static plim_status allocate_search(plim_exact *exact) {
   lay_out(exact, &exact->block);
   PLIM_TRY(plim_block_allocate(ctx, &exact->block));
   lay_out(exact, &exact->block);
-  if (exact->units->has_windows) PLIM_TRY(plim_pairs_new(exact->units, &exact->pairs));
+  if (exact->units->has_partial_gaps) PLIM_TRY(plim_pairs_new(exact->units, &exact->pairs));
   return plim_allocate(ctx, exact->chunk_boxes, sizeof *exact->chunk->boxes, &exact->chunk[0].boxes);
 }
 
@@ -92,7 +92,7 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   plim_exact *exact = NULL;
   double *live_units = NULL;
   plim_status status;
-  if (units->n > (units->has_windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
+  if (units->n > (units->has_partial_gaps ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
   }
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *exact, &exact));

@@ -76,7 +76,7 @@ static void inherit_sections(plim_niche *niche, const plim_niche_frame *parent, 
 /* Set what a node knows of its touched sections. */
 static void look(plim_niche *niche, const plim_niche_frame *frame) {
   int32_t *restrict floor = niche->node.floor, *restrict top = niche->node.top, *restrict slack = niche->node.slack;
-  plim_span at = frame->touched;
+  plim_section_range at = frame->touched;
   for (int32_t s = at.first; s < at.last; s++) {
     floor[s] = WALL;
     top[s] = slack[s] = 0;
@@ -99,7 +99,7 @@ static void look(plim_niche *niche, const plim_niche_frame *frame) {
 }
 
 /* The touched section over the capacity, of the largest weight; -1: none. */
-static int32_t find_overfull(const plim_niche *niche, plim_span at) {
+static int32_t find_overfull(const plim_niche *niche, plim_section_range at) {
   int32_t worst = -1;
   for (int32_t s = at.first; s < at.last; s++) {
     if (niche->node.top[s] > niche->capacity && (worst < 0 || niche->weight[s] > niche->weight[worst])) worst = s;
@@ -108,9 +108,9 @@ static int32_t find_overfull(const plim_niche *niche, plim_span at) {
 }
 
 /* The next niche that begins at section s or later; first == m: none. */
-static plim_span next_niche(const plim_niche *niche, int32_t s) {
+static plim_section_range next_niche(const plim_niche *niche, int32_t s) {
   while (s < niche->m) {
-    plim_span span = {s, s + 1};
+    plim_section_range span = {s, s + 1};
     while (span.last < niche->m && niche->node.floor[span.last] == niche->node.floor[s] &&
            niche->node.crossing[span.last - 1] > 0) {
       span.last++;
@@ -121,13 +121,13 @@ static plim_span next_niche(const plim_niche *niche, int32_t s) {
     if (niche->node.floor[s] != WALL && !lower_before && !lower_after) return span;
     s = span.last;
   }
-  return (plim_span){niche->m, niche->m};
+  return (plim_section_range){niche->m, niche->m};
 }
 
 /* Where the floor of section s rises to when no box lies on it: the lowest offset that a box of the section can then
  * have. A box whose low is above the floor can lie at its low. A box whose low is the floor cannot. It lies on another
  * box of the niche then, one outside the section, at the lowest top of these. */
-static int32_t raise_floor(const plim_niche *niche, const plim_niche_frame *frame, plim_span span, int32_t s) {
+static int32_t raise_floor(const plim_niche *niche, const plim_niche_frame *frame, plim_section_range span, int32_t s) {
   int32_t floor = niche->node.floor[s], least_top = WALL, raised = WALL;
   for (int32_t i = 0; i < frame->n_waiting; i++) {
     const shape *b = &niche->shape[frame->waiting[i].box];
@@ -145,18 +145,18 @@ static int32_t raise_floor(const plim_niche *niche, const plim_niche_frame *fram
 
 /* The section to decide: of all niches the one with the fewest answers, by weight. A niche that cannot be covered comes
  * before all others; then *section is -1. */
-static plim_span choose_section(plim_niche *niche, const plim_niche_frame *frame, int32_t *section) {
-  plim_span best = {niche->m, niche->m};
+static plim_section_range choose_section(plim_niche *niche, const plim_niche_frame *frame, int32_t *section) {
+  plim_section_range best = {niche->m, niche->m};
   double least = INFINITY;
   plim_niche_list_candidates(niche, frame);
-  for (plim_span span = next_niche(niche, 0); span.first < niche->m; span = next_niche(niche, span.last)) {
+  for (plim_section_range span = next_niche(niche, 0); span.first < niche->m; span = next_niche(niche, span.last)) {
     if (!plim_niche_cover(niche, frame, span)) {
       *section = -1;
       return span;
     }
     for (int32_t s = span.first; s < span.last; s++) {
       int32_t slack = niche->node.slack[s], answers = niche->node.answers[s];
-      double score = answers * (1 + pack_tuning.niche.slack * slack / niche->capacity);
+      double score = answers * (1 + pack_tuning.niche.slack_weight * slack / niche->capacity);
       if (niche->policy == PLIM_BY_WEIGHT) score /= niche->weight[s];
       if (niche->policy == PLIM_LOWEST_FIRST) score += (double)niche->node.floor[s] * niche->n;
       if (answers <= 1) score = 0;
@@ -175,7 +175,7 @@ static int is_twin(const shape *a, const shape *b) {
 
 /* How well a box fits on the floor of a niche: at how many of its sides it lies against a wall, and at how many of
  * these it is as high as the wall. */
-static int32_t count_fits(const plim_niche *niche, plim_span span, const shape *b) {
+static int32_t count_fits(const plim_niche *niche, plim_section_range span, const shape *b) {
   int32_t fits = 0, top = niche->node.floor[span.first] + b->size;
   if (b->first == span.first) fits += 1 + (span.first == 0 || niche->node.floor[span.first - 1] == top);
   if (b->last == span.last) fits += 1 + (span.last == niche->m || niche->node.floor[span.last] == top);
@@ -184,7 +184,7 @@ static int32_t count_fits(const plim_niche *niche, plim_span span, const shape *
 
 /* Boxes that may lie on the floor, the likeliest first. Of equal ones only the first. Returns 1 when some were left out
  * since they are in no cover of the niche. */
-static int list_options(plim_niche *niche, plim_niche_frame *frame, plim_span span) {
+static int list_options(plim_niche *niche, plim_niche_frame *frame, plim_section_range span) {
   int32_t s = frame->section, n = 0, left_out = 0;
   (void)plim_niche_cover(niche, frame, span);
   frame->floor = niche->node.floor[s];
@@ -195,8 +195,8 @@ static int list_options(plim_niche *niche, plim_niche_frame *frame, plim_span sp
     left_out |= fits && !plim_niche_can_cover(niche, b);
     if (!fits || !plim_niche_can_cover(niche, b)) continue;
     int32_t x = frame->waiting[i].box, at = n++;
-    niche->rank[x] = niche->key[x] * (1 + pack_tuning.niche.fitting * count_fits(niche, span, b));
-    if (niche->best.use_saved && niche->best.saved[x] == frame->floor) niche->rank[x] *= pack_tuning.niche.saved;
+    niche->rank[x] = niche->key[x] * (1 + pack_tuning.niche.wall_bonus * count_fits(niche, span, b));
+    if (niche->best.use_saved && niche->best.saved[x] == frame->floor) niche->rank[x] *= pack_tuning.niche.saved_factor;
     for (; at > 0 && niche->rank[frame->option[at - 1]] < niche->rank[x]; at--) {
       frame->option[at] = frame->option[at - 1];
     }
@@ -226,7 +226,7 @@ typedef enum verdict { OPEN, SOLVED, FAILED } verdict;
 
 /* Add where the boxes lie by which there are no more answers: none can come below the candidates, nor below what the
  * floor rises to. */
-static void blame_floor(const plim_niche *niche, plim_niche_frame *frame, plim_span span, int left_out) {
+static void blame_floor(const plim_niche *niche, plim_niche_frame *frame, plim_section_range span, int left_out) {
   int32_t first = frame->section, last = frame->section + 1;
   if (niche->node.slack[frame->section] > 0 || left_out) {
     first = span.first;
@@ -275,7 +275,7 @@ static int look_at_all(plim_niche *niche, plim_niche_frame *frame) {
 }
 
 /* A niche cannot be covered: of its sections, the last that can be filled from the left gets the weight. */
-static void fail_uncovered(plim_niche *niche, plim_niche_frame *frame, plim_span span) {
+static void fail_uncovered(plim_niche *niche, plim_niche_frame *frame, plim_section_range span) {
   int32_t last = span.last;
   while (!niche->node.from_left[last]) last--;
   niche->weight[last] += 1;
@@ -296,7 +296,7 @@ static verdict enter_node(plim_niche *niche, const plim_niche_frame *parent, pli
   }
   inherit_sections(niche, parent, frame);
   if (!look_at_all(niche, frame)) return FAILED;
-  plim_span span = choose_section(niche, frame, &frame->section);
+  plim_section_range span = choose_section(niche, frame, &frame->section);
   if (frame->section < 0) {
     fail_uncovered(niche, frame, span);
     return FAILED;
@@ -312,12 +312,12 @@ static waiting_box inherit(const waiting_box *from) {
 
 /* Make the boxes of a child: `without` is placed, and boxes in sections [first, last) lie at `low` or above. */
 static void make_child(const plim_niche *niche, const plim_niche_frame *frame, plim_niche_frame *to, int32_t without,
-                       plim_span where, int32_t low) {
+                       plim_section_range where, int32_t low) {
   int32_t n = 0, i = 0;
   waiting_box raised[PLIM_NICHE_MAX];
   int32_t n_raised = 0;
   to->placed = without;
-  to->touched = (plim_span){niche->m, 0};
+  to->touched = (plim_section_range){niche->m, 0};
   if (without >= 0) plim_niche_touch(&to->touched, &niche->shape[without]);
   for (; i < frame->n_waiting && frame->waiting[i].low < low; i++) {
     waiting_box it = inherit(&frame->waiting[i]);
@@ -341,10 +341,10 @@ static void make_child(const plim_niche *niche, const plim_niche_frame *frame, p
 }
 
 /* Sections of the decision that was tried last. */
-static plim_span span_of(const plim_niche *niche, const plim_niche_frame *frame) {
+static plim_section_range span_of(const plim_niche *niche, const plim_niche_frame *frame) {
   int32_t x = frame->option[frame->at - 1];
-  if (x == RAISE) return (plim_span){frame->section, frame->section + 1};
-  return (plim_span){niche->shape[x].first, niche->shape[x].last};
+  if (x == RAISE) return (plim_section_range){frame->section, frame->section + 1};
+  return (plim_section_range){niche->shape[x].first, niche->shape[x].last};
 }
 
 static verdict try_next(plim_niche *niche, plim_niche_frame *frame, plim_niche_frame *child, int64_t *offset) {
@@ -360,7 +360,7 @@ static verdict try_next(plim_niche *niche, plim_niche_frame *frame, plim_niche_f
 }
 
 /* Is a decision in sections `span` to blame for what failed under it? */
-static int is_to_blame(const plim_niche *niche, const plim_niche_frame *failed, plim_span span) {
+static int is_to_blame(const plim_niche *niche, const plim_niche_frame *failed, plim_section_range span) {
   int blamed = has_any(failed->reason, span.first, span.last);
   for (int32_t i = 0; i < failed->n_waiting && !blamed; i++) {
     const waiting_box *it = &failed->waiting[i];

@@ -15,12 +15,12 @@ typedef plim_niche_waiting_box waiting_box;
 typedef plim_niche_shape shape;
 
 /* The borders after sections [first, last), which are those of the touched sections. */
-static plim_span borders_of(const plim_niche *niche, const plim_niche_frame *frame) {
-  return (plim_span){frame->touched.first > 0 ? frame->touched.first - 1 : 0,
-                     frame->touched.last < niche->m ? frame->touched.last : niche->m - 1};
+static plim_section_range borders_of(const plim_niche *niche, const plim_niche_frame *frame) {
+  return (plim_section_range){frame->touched.first > 0 ? frame->touched.first - 1 : 0,
+                              frame->touched.last < niche->m ? frame->touched.last : niche->m - 1};
 }
 
-static void list_borders(plim_niche *niche, const plim_niche_frame *frame, plim_span at) {
+static void list_borders(plim_niche *niche, const plim_niche_frame *frame, plim_section_range at) {
   for (int32_t s = at.first; s < at.last; s++) niche->node.ending[s] = niche->node.beginning[s] = -1;
   for (int32_t i = frame->n_waiting - 1; i >= 0; i--) {
     const shape *b = &niche->shape[frame->waiting[i].box];
@@ -104,7 +104,7 @@ static void sort_boxes(plim_niche_frame *frame) {
  * node's reason, cannot be matched. */
 int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *frame) {
   int32_t n = 0;
-  plim_span at = borders_of(niche, frame), touched = {niche->m, 0};
+  plim_section_range at = borders_of(niche, frame), touched = {niche->m, 0};
   list_borders(niche, frame, at);
   for (int32_t s = at.first; s < at.last; s++) {
     if (niche->node.crossing[s] == 0) continue;

@@ -23,7 +23,7 @@ static int32_t end_of(const plim_niche *niche, const plim_niche_frame *frame, in
 }
 
 /* Set what can be filled from the first section on. Returns 1 when all of the niche can. */
-static int fill_from_left(plim_niche *niche, const plim_niche_frame *frame, plim_span span) {
+static int fill_from_left(plim_niche *niche, const plim_niche_frame *frame, plim_section_range span) {
   memset(niche->node.from_left + span.first, 0, (size_t)(span.last - span.first + 1) * sizeof *niche->node.from_left);
   niche->node.from_left[span.first] = 1;
   for (int32_t s = span.first; s < span.last; s++) {
@@ -36,7 +36,7 @@ static int fill_from_left(plim_niche *niche, const plim_niche_frame *frame, plim
   return niche->node.from_left[span.last];
 }
 
-static void fill_from_right(plim_niche *niche, const plim_niche_frame *frame, plim_span span) {
+static void fill_from_right(plim_niche *niche, const plim_niche_frame *frame, plim_section_range span) {
   niche->node.from_right[span.last] = 1;
   for (int32_t s = span.last - 1; s >= span.first; s--) {
     int filled = niche->node.slack[s] > 0 && niche->node.from_right[s + 1];
@@ -47,7 +47,7 @@ static void fill_from_right(plim_niche *niche, const plim_niche_frame *frame, pl
   }
 }
 
-int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_span span) {
+int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_section_range span) {
   if (!fill_from_left(niche, frame, span)) return 0;
   fill_from_right(niche, frame, span);
   for (int32_t s = span.first; s < span.last; s++) niche->node.answers[s] = plim_niche_can_rise(niche, s);

@@ -31,7 +31,7 @@ typedef struct plim_niche_frame {
   uint64_t *raised;                /* [words] sections beside the borders that raised boxes at this node */
   int32_t *floors, *slacks;        /* [m] of sections: the floor; the capacity less it and the boxes to come */
   int16_t *crossings;              /* [m] boxes that span the border to the next section */
-  plim_span touched;               /* sections in which lows, or the boxes to come, differ from those of its parent */
+  plim_section_range touched;      /* sections in which lows, or the boxes to come, differ from those of its parent */
   int32_t placed;                  /* the box that its parent has placed for it; -1: none */
   uint64_t hash;
   int32_t n_waiting, n_options, at;     /* at: options tried */
@@ -120,7 +120,7 @@ int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *frame);
 void plim_niche_list_candidates(plim_niche *niche, const plim_niche_frame *frame);
 
 /* Set the answers of the sections of a niche. Returns 0 when its floor cannot be covered. */
-int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_span span);
+int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_section_range span);
 
 /* Of the niche covered last: can a box that lies on its floor, can a section whose floor rises, be in a cover? */
 static inline int plim_niche_can_cover(const plim_niche *niche, const plim_niche_shape *shape) {
@@ -131,7 +131,7 @@ static inline int plim_niche_can_rise(const plim_niche *niche, int32_t s) {
   return niche->node.slack[s] > 0 && niche->node.from_left[s] && niche->node.from_right[s + 1];
 }
 
-static inline void plim_niche_touch(plim_span *touched, const plim_niche_shape *shape) {
+static inline void plim_niche_touch(plim_section_range *touched, const plim_niche_shape *shape) {
   if (shape->first < touched->first) touched->first = shape->first;
   if (shape->last > touched->last) touched->last = shape->last;
 }

@@ -28,11 +28,11 @@ static restart_trial draw_trial(int32_t restart, plim_random *random) {
   return (restart_trial){
       .policy = (plim_niche_policy)(restart % PLIM_POLICIES),
       .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
-      .waste = loosely ? pack_tuning.niche.waste * plim_random_unit(random) : 0,
-      .spare = loosely ? pack_tuning.niche.spare * plim_random_unit(random) : 0,
+      .waste = loosely ? pack_tuning.niche.waste_max * plim_random_unit(random) : 0,
+      .spare = loosely ? pack_tuning.niche.spare_max * plim_random_unit(random) : 0,
       .stacked = percent[row][0],
       .following = percent[row][1],
-      .noise = restart < pack_tuning.niche.quiet_restarts ? 0 : pack_tuning.niche.noise * plim_random_unit(random)};
+      .noise = restart < pack_tuning.niche.quiet_restarts ? 0 : pack_tuning.niche.noise_max * plim_random_unit(random)};
 }
 
 static void set_keys(plim_niche *niche, const restart_trial *trial, plim_random *random) {
@@ -124,7 +124,7 @@ static void make_loose_compounds(plim_niche *niche, const restart_trial *trial, 
 /* A compound of each box, then compounds of compounds, until nothing changes. By chance they are made in one pass. */
 static void make_compounds(plim_niche *niche, const restart_trial *trial, plim_random *random) {
   for (int32_t x = 0; x < niche->n; x++) {
-    const plim_span *span = &niche->sections.span[niche->sections.span_first[x]];
+    const plim_section_range *span = &niche->sections.span[niche->sections.span_first[x]];
     niche->shape[x] = (shape){span->first, span->last, (int32_t)niche->units->size[x]};
     niche->owner[x] = x;
     niche->up[x] = 0;
@@ -188,7 +188,7 @@ int plim_niche_prepare(plim_niche *niche, int32_t restart) {
       niche->best.saved_open < INFINITY && restart >= pack_tuning.niche.quiet_restarts && restart % 4 >= 2;
   root->n_waiting = 0;
   root->placed = -1;
-  root->touched = (plim_span){0, niche->m};
+  root->touched = (plim_section_range){0, niche->m};
   for (int32_t x = 0; x < niche->n; x++) {
     if (niche->shape[x].size > 0) root->waiting[root->n_waiting++] = (plim_niche_waiting_box){0, (int16_t)x, 0, 0};
   }

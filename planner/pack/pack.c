@@ -1,4 +1,4 @@
-/* plim_pack: offsets for boxes, by ever stronger methods until the goal is reached or the effort is used up.
+/* plim_pack: offsets for boxes, by ever stronger methods until the goal is reached or the rounds are used up.
  *   1. first-fit and best-fit in four orders      (fit.c)
  *   2. bottom-up packing with learning priorities (bottom_up.c); boxes that it does not take are repaired
  *   3. exact search at the wanted packed size     (exact.c)
@@ -89,7 +89,7 @@ static void promote(pack_state *pack, plim_random *random) {
   }
 }
 
-/* Is the goal missed, and effort left? One order is always packed to its end, unless skyline packing can replace it. */
+/* Is the goal missed, and time left? One order is always packed to its end, unless skyline packing can replace it. */
 static int may_go_on(const pack_state *pack) {
   if (pack->packed_units <= pack->goal) return 0;
   if (pack->packed_units == INT64_MAX && !pack->may_give_up) return 1;
@@ -167,13 +167,13 @@ static void try_family(pack_state *pack, int64_t hint_limit) {
 }
 
 /* Bottom-up packings, at least one. */
-static plim_status run_bottom_up(pack_state *pack, int32_t effort) {
+static plim_status run_bottom_up(pack_state *pack, int32_t rounds) {
   plim_bottom_up *bottom_up = NULL;
-  int64_t n = pack->units.n, runs = (int64_t)effort * pack_tuning.pack.bottom_up_work / (n * n),
-          most = (int64_t)effort * pack_tuning.pack.bottom_up_a_round;
-  int64_t fewest = n > pack_tuning.pack.many_boxes ? pack_tuning.pack.bottom_up_min_many : 1;
-  most = most < pack_tuning.pack.bottom_up_max ? most : pack_tuning.pack.bottom_up_max;
-  runs = runs > most ? most : runs < fewest ? fewest : runs;
+  int64_t n = pack->units.n, runs = (int64_t)rounds * pack_tuning.pack.bottom_up_work / (n * n);
+  int64_t runs_min = n > pack_tuning.pack.many_boxes ? pack_tuning.pack.bottom_up_min_many : 1;
+  int64_t runs_max = (int64_t)rounds * pack_tuning.pack.bottom_up_a_round;
+  if (runs_max > pack_tuning.pack.bottom_up_max) runs_max = pack_tuning.pack.bottom_up_max;
+  runs = runs > runs_max ? runs_max : runs < runs_min ? runs_min : runs;
   PLIM_TRY(plim_bottom_up_new(&pack->units, &bottom_up));
   for (int64_t i = 0; i < runs && may_go_on(pack); i++) {
     if (plim_bottom_up_run(bottom_up, pack->goal, pack->trial) < pack->packed_units) keep_trial(pack);
@@ -194,20 +194,20 @@ static plim_status pack_skyline(pack_state *pack) {
   return PLIM_OK;
 }
 
-static plim_status run_methods(pack_state *pack, int32_t effort) {
+static plim_status run_methods(pack_state *pack, int32_t rounds) {
   pack->may_give_up =
-      pack->units.n >= (effort > 0 ? pack_tuning.pack.skyline_boxes : pack_tuning.pack.skyline_boxes_at_once) &&
+      pack->units.n >= (rounds > 0 ? pack_tuning.pack.skyline_boxes : pack_tuning.pack.skyline_boxes_at_once) &&
       plim_skyline_can(&pack->units);
   try_family(pack, pack->goal);
   if (!pack->units.is_plain) try_family(pack, -1);
   if (pack->packed_units == INT64_MAX) return pack_skyline(pack);
-  if (pack->packed_units <= pack->goal || effort == 0) return PLIM_OK;
+  if (pack->packed_units <= pack->goal || rounds == 0) return PLIM_OK;
   if (plim_bottom_up_can(&pack->units)) {
-    PLIM_TRY(run_bottom_up(pack, effort));
+    PLIM_TRY(run_bottom_up(pack, rounds));
   } else {
-    repair_order(pack, pack->units.n <= pack_tuning.pack.repaired_boxes ? effort : 1);
+    repair_order(pack, pack->units.n <= pack_tuning.pack.repaired_boxes ? rounds : 1);
   }
-  int64_t nodes = (int64_t)effort * pack_tuning.pack.nodes_a_round / (pack->units.n + 1);
+  int64_t nodes = (int64_t)rounds * pack_tuning.pack.nodes_a_round / (pack->units.n + 1);
   /* with fewer nodes than two ways from root to leaf nothing is found */
   int64_t asked = pack->has_target ? nodes * pack_tuning.pack.exact_tries : nodes;
   int useless = asked < 2 * (int64_t)pack->units.n || pack->units.n > PLIM_EXACT_MAX_WITH_GAPS;
@@ -251,7 +251,7 @@ plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal
   PLIM_TRY_OR_DONE(allocate_packer(&pack));
   pack.goal = goal.target_bytes / boxes->align > pack.units.peak_units ? goal.target_bytes / boxes->align
                                                                        : pack.units.peak_units;
-  status = run_methods(&pack, goal.effort);
+  status = run_methods(&pack, goal.rounds);
   if (status == PLIM_ECANCEL && pack.packed_units < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
   if (status != PLIM_OK) goto done;
   for (int32_t b = 0; b < n; b++) offset[b] = pack.best[b] * boxes->align;

@@ -48,10 +48,10 @@ int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time);
 
 /* ==== pack (pack.c) ==== */
 
-/* When a packing is good enough, and how much work it may take. All 0: the first-fit orders alone. */
+/* When a packing is good enough, and how often plim_pack may try. All 0: the first-fit orders alone. */
 typedef struct plim_pack_goal {
   int64_t target_bytes; /* a packing of this size ends the work; 0: as small as possible */
-  int32_t effort;       /* rounds after the first-fit orders */
+  int32_t rounds;       /* packing rounds after the first-fit orders */
   int64_t deadline_ns;  /* by plim_now_ns: no new order is tried after it; 0: none */
 } plim_pack_goal;
 
@@ -60,10 +60,10 @@ typedef struct plim_pack_goal {
  *   packed_bytes  [1] out  largest offset + bytes
  *   peak_bytes    [1] out  largest sum of live bytes, which no packing is below; may be NULL
  * A round packs from the bottom up, or repairs the best order where that is not possible. Then comes exact search in
- * proportion to the effort; with a target all of it is for the target.
+ * proportion to the rounds; with a target all of it is for the target.
  * PLIM_EUSAGE: a box that is not allowed. PLIM_ECANCEL: cancelled.
  * A first-fit order takes O(n^2), or O(n log n + pairs that overlap in time x log n) for many boxes; a packing from the
- * bottom up O(n^2) at worst, exact search up to O(effort) nodes of O(n) each. O(n) bytes of memory. Deterministic
+ * bottom up O(n^2) at worst, exact search up to O(rounds) nodes of O(n) each. O(n) bytes of memory. Deterministic
  * without a deadline.
  * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
 PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,

@@ -31,7 +31,7 @@ static const struct plim_pack_tuning {
     double noise[PLIM_ORDER_NOISES], blame;
   } order;
   struct {
-    int32_t orders_a_size, bottom_up_all, bottom_up_a_round, bottom_up_work, first_fit_part, effort_first, effort_max;
+    int32_t orders_a_size, bottom_up_all, bottom_up_a_round, bottom_up_work, first_fit_part, rounds_first, rounds_max;
     int32_t nodes_to_remember;
     int64_t eighths[PLIM_PACK_SIZES];
   } solve;
@@ -40,7 +40,8 @@ static const struct plim_pack_tuning {
   } pairs;
   struct {
     int32_t memo, nodes_a_look, box_ns, nodes_a_restart, quiet_restarts;
-    double nodes_a_search, slack, noise, kept_weight, fitting, waste, spare, saved, forget;
+    double nodes_an_exact_node, slack_weight, noise_max, kept_weight, wall_bonus, waste_max, spare_max, saved_factor,
+        forget;
   } niche;
 } pack_tuning = {
     .pack =
@@ -48,12 +49,12 @@ static const struct plim_pack_tuning {
             .nodes_a_round = 16384,   /* nodes x boxes of exact search, a round. Measured: d7cac5a0, 1c834ad7 */
             .exact_tries = 5,         /* packed sizes that exact search is asked for, where there is no target */
             .bottom_up_max = 192,     /* bottom-up packings of one call; priorities learn little after that */
-            .bottom_up_a_round = 2,   /* of them for each round of effort */
-            .bottom_up_work = 300000, /* boxes^2 x packings for each round of effort, at most */
+            .bottom_up_a_round = 2,   /* of them for each packing round */
+            .bottom_up_work = 300000, /* boxes^2 x packings for each packing round, at most */
             .bottom_up_min_many = 4,  /* packings of more than many_boxes boxes, where first-fit takes longer */
             .many_boxes = 1500,    /* boxes above which an order of first-fit takes longer than a bottom-up packing */
             .skyline_boxes = 2000, /* boxes from which skyline packing may replace first-fit when the time is over */
-            .skyline_boxes_at_once = 24000, /* boxes from which it does with effort 0: first-fit takes 0.2 s an order */
+            .skyline_boxes_at_once = 24000, /* the same with no rounds: first-fit takes 0.2 s an order */
             .repaired_boxes = 32768,        /* boxes above which an order is repaired only once */
         },
     .bottom_up =
@@ -92,28 +93,28 @@ static const struct plim_pack_tuning {
             .bottom_up_a_round = 16,      /* the same beside exact search, each round */
             .bottom_up_work = 10000000,   /* boxes^2 x packings of a round, at most */
             .first_fit_part = 5,          /* of the time, one part in so many for first-fit of many boxes */
-            .effort_first = 16,           /* rounds of repair at first; they double ... */
-            .effort_max = 1 << 20,        /* ... up to this */
+            .rounds_first = 16,           /* packing rounds at first; they double ... */
+            .rounds_max = 1 << 20,        /* ... up to this */
             .nodes_to_remember = 1 << 18, /* failed states of one searcher */
             .eighths = {0, 6, 7, 4, 2}, /* eighths of the way from bound to best: sizes asked for, a tight one first */
         },
     .pairs = {.kept_bytes = 1 << 23 /* memory of a search by pairs; deeper nodes are not searched */},
     .niche =
         {
-            .memo = 1 << 14,        /* failed states that are remembered, a power of two */
-            .nodes_a_look = 64,     /* nodes between two looks at the clock */
-            .box_ns = 20,           /* time of a node for each box, by guess: for deadlines */
-            .nodes_a_restart = 500, /* of the shortest restart */
-            .quiet_restarts = 12,   /* restarts without noise in the order of boxes */
-            .nodes_a_search = 1,    /* for each node of exact search: 2/3 of the time. Measured: 536bba47 */
-            .slack = 16,            /* sections with slack are decided later: answers count 1 + this x its share */
-            .noise = 1,             /* keys of boxes are multiplied by up to 1 + this */
-            .kept_weight = 0.5,     /* share of a section's weight that stays from restart to restart */
-            .fitting = 8,           /* keys count 1 + this for each wall that a box fits against. Measured: 096c2a4 */
-            .waste = 0.3,           /* share of a loose compound that stays empty, at most */
-            .spare = 0.2,           /* share of a section's slack that those take, at most. Measured: f69dcba */
-            .saved = 1e6,           /* factor of the key of a box where it is saved. Measured: d775d65a */
-            .forget = 0.02,         /* share by which saved offsets may leave more open, restart by restart */
+            .memo = 1 << 14,          /* failed states that are remembered, a power of two */
+            .nodes_a_look = 64,       /* nodes between two looks at the clock */
+            .box_ns = 20,             /* time of a node for each box, by guess: for deadlines */
+            .nodes_a_restart = 500,   /* of the shortest restart */
+            .quiet_restarts = 12,     /* restarts without noise in the order of boxes */
+            .nodes_an_exact_node = 1, /* for each node of exact search: 2/3 of the time. Measured: 536bba47 */
+            .slack_weight = 16,       /* sections with slack are decided later: answers count 1 + this x its share */
+            .noise_max = 1,           /* keys of boxes are multiplied by up to 1 + this */
+            .kept_weight = 0.5,       /* share of a section's weight that stays from restart to restart */
+            .wall_bonus = 8,          /* keys count 1 + this for each wall that a box fits against. Measured: 096c2a4 */
+            .waste_max = 0.3,         /* share of a loose compound that stays empty, at most */
+            .spare_max = 0.2,         /* share of a section's slack that those take, at most. Measured: f69dcba */
+            .saved_factor = 1e6,      /* factor of the key of a box where it is saved. Measured: d775d65a */
+            .forget = 0.02,           /* share by which saved offsets may leave more open, restart by restart */
         },
 };
 

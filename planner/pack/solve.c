@@ -1,5 +1,5 @@
 /* plim_pack_solve: packing with all searches until it is done or the time is over.
- *   1. first-fit                (plim_pack with effort 0)
+ *   1. first-fit                (plim_pack with no rounds)
  *   2. rounds of bottom-up packings, exact search and niche search
  *        with a capacity        for the capacity and a size below it, until one is found or the capacity is refuted
  *        without one            for several sizes between bound and best, each round with more nodes
@@ -103,7 +103,7 @@ static void run_batch(pack_solver *solver, plim_pack_restart *task, int32_t n) {
   solver->status = plim_restarts_run(solver->restarts, task, n);
   for (int32_t i = 0; i < n; i++) {
     take_result(solver, &task[i]);
-    solver->niche_nodes += pack_tuning.niche.nodes_a_search * (double)task[i].nodes / n;
+    solver->niche_nodes += pack_tuning.niche.nodes_an_exact_node * (double)task[i].nodes / n;
   }
   report(solver);
 }
@@ -201,10 +201,10 @@ static void minimise(pack_solver *solver) {
 static plim_status pack_large(pack_solver *solver) {
   run_bottom_up(solver, pack_tuning.solve.bottom_up_all);
   int64_t target = solver->options->capacity < INT64_MAX ? solver->options->capacity : 0;
-  for (int32_t effort = pack_tuning.solve.effort_first; !is_done(solver) && effort < pack_tuning.solve.effort_max;
-       effort *= 2) {
+  for (int32_t rounds = pack_tuning.solve.rounds_first; !is_done(solver) && rounds < pack_tuning.solve.rounds_max;
+       rounds *= 2) {
     int64_t packed_bytes;
-    const plim_pack_goal goal = {target, effort, solver->deadline_ns};
+    const plim_pack_goal goal = {target, rounds, solver->deadline_ns};
     PLIM_TRY(plim_pack(solver->ctx, &solver->chosen.boxes, goal, solver->trial, &packed_bytes, NULL));
     keep_if_smaller(solver);
     report(solver);
@@ -286,7 +286,7 @@ static plim_status pack_and_prove(pack_solver *solver) {
   report(solver);
   if (is_done(solver)) return PLIM_OK;
   if (plim_bottom_up_can(&solver->units)) PLIM_TRY(plim_bottom_up_new(&solver->units, &solver->bottom_up));
-  int32_t max_boxes = solver->units.has_windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX;
+  int32_t max_boxes = solver->units.has_partial_gaps ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX;
   if (solver->chosen.boxes.n > max_boxes ||
       solver->found.packed_bytes / solver->chosen.boxes.align >= PLIM_EXACT_UNITS) {
     return pack_large(solver);

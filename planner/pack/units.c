@@ -70,7 +70,7 @@ static plim_status convert(plim_units *units, int32_t x) {
   if (units->align[x] != 1 || units->hint[x] >= 0 || count_gaps(boxes, x) > 0) units->is_plain = 0;
   for (int32_t g = 0; g < count_gaps(boxes, x); g++) {
     const plim_pack_gap *gap = &boxes->gap[boxes->gap_first[x] + g];
-    if (gap->low < gap->high) units->has_windows = 1;
+    if (gap->low < gap->high) units->has_partial_gaps = 1;
   }
   return PLIM_OK;
 }

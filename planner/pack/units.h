@@ -14,14 +14,14 @@ typedef struct plim_units {
   plim_context *ctx;
   int32_t n;
   const plim_boxes *boxes;
-  int64_t *size;       /* [n] units, rounded up */
-  int64_t *fixed;      /* [n] the offset that the box must have; -1: any */
-  int64_t *align;      /* [n] alignment of the box, at least 1 */
-  int64_t *hint;       /* [n] preferred offset; -1: none */
-  int32_t is_plain;    /* 1: no gaps, no hints, no alignments of single boxes */
-  int32_t has_windows; /* 1: some gap leaves a part of its box */
-  int64_t peak_units;  /* largest sum of live boxes: no packing is smaller */
-  int64_t peak_time;   /* a command at which that many are alive */
+  int64_t *size;            /* [n] units, rounded up */
+  int64_t *fixed;           /* [n] the offset that the box must have; -1: any */
+  int64_t *align;           /* [n] alignment of the box, at least 1 */
+  int64_t *hint;            /* [n] preferred offset; -1: none */
+  int32_t is_plain;         /* 1: no gaps, no hints, no alignments of single boxes */
+  int32_t has_partial_gaps; /* 1: in some gap a part of the box stays */
+  int64_t peak_units;       /* largest sum of live boxes: no packing is smaller */
+  int64_t peak_time;        /* a command at which that many are alive */
 } plim_units;
 
 /* PLIM_EUSAGE for a box without buffer or bytes, or with a fixed offset that is no multiple. O(n log n). */
@@ -42,15 +42,15 @@ static inline int64_t plim_units_align(const plim_units *units, int32_t box, int
 /* Sections of a packing problem: the maximal sets of boxes there together, in time order. */
 
 /* A box is in the sections [first, last); last > first. A box with gaps has several spans. */
-typedef struct plim_span {
+typedef struct plim_section_range {
   int32_t first, last;
-} plim_span;
+} plim_section_range;
 
 typedef struct plim_sections {
   plim_context *ctx;
   int32_t n, n_sections;
   int32_t *span_first; /* [n + 1] spans of box x: span[span_first[x] .. span_first[x + 1]), in order */
-  plim_span *span;
+  plim_section_range *span;
   int32_t span_capacity; /* of span */
 } plim_sections;
 

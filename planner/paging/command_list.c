@@ -150,12 +150,12 @@ done:
   return status;
 }
 
-plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes, int32_t effort,
+plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes, int32_t packing_rounds,
                                    int32_t *fits) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;
   int64_t *offset = NULL, packed_bytes = 0, peak_bytes;
-  const plim_pack_goal goal = {.target_bytes = budget_bytes < INT64_MAX ? budget_bytes : 0, .effort = effort};
+  const plim_pack_goal goal = {.target_bytes = budget_bytes < INT64_MAX ? budget_bytes : 0, .rounds = packing_rounds};
   plim_status status;
   *fits = 0;
   PLIM_TRY_OR_DONE(plim_allocate(list->ctx, list->n_buffers, sizeof *box, &box));

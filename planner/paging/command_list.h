@@ -116,7 +116,7 @@ PLIM_MUST_USE plim_status plim_command_list_peak(const plim_command_list *list, 
 /* Find offsets for the buffers of a space. *fits 0: none were found within the budget, or the effort is over. Nothing
  * is packed where the live bytes alone exceed the budget. */
 PLIM_MUST_USE plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes,
-                                                 int32_t effort, int32_t *fits);
+                                                 int32_t packing_rounds, int32_t *fits);
 
 /* Find what each command must wait for, and make the plan. Of `draft` it reads what plim_plan_from_parts reads, but
  * commands and buffers. O(buffers^2). */

@@ -41,7 +41,8 @@ static plim_status pack_spaces(const plim_lowering *lowering, plim_command_list 
                                int32_t *fits) {
   *fits = 1;
   for (int32_t s = first_space; s < lowering->spaces->n && *fits; s++) {
-    PLIM_TRY(plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], paging_tuning.lower.effort, fits));
+    PLIM_TRY(
+        plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], paging_tuning.lower.packing_rounds, fits));
   }
   return PLIM_OK;
 }

@@ -20,7 +20,7 @@ static const struct plim_paging_tuning {
     double lean[PLIM_PAGING_LEAN], joined[PLIM_PAGING_JOINED];
   } plan;
   struct {
-    int32_t effort;
+    int32_t packing_rounds;
     double share[PLIM_PAGING_SPREADS];
   } lower;
   struct {
@@ -49,7 +49,7 @@ static const struct plim_paging_tuning {
         },
     .lower =
         {
-            .effort = 16,                        /* rounds of packing. More: fuller spaces, slower */
+            .packing_rounds = 16,                /* tries to pack a list. More: fuller spaces, slower */
             .share = {1, 0.97, 0.94, 0.9, 0.85}, /* shares of the budgets in which copies spread, until one packs */
         },
     .queue =

@@ -46,7 +46,7 @@ static int covers(int32_t x) {
 
 Test(niche_cover, boxes_that_leave_a_gap_before_or_after_them_are_in_no_cover) {
   const plim_niche_frame *root = begin((int32_t[]){0, 0, 0}, (int32_t[]){0, 0, 0});
-  cr_assert(plim_niche_cover(niche, root, (plim_span){0, SECTIONS}));
+  cr_assert(plim_niche_cover(niche, root, (plim_section_range){0, SECTIONS}));
   cr_assert(covers(0) && !covers(1) && covers(2));
   for (int32_t s = 0; s < SECTIONS; s++) {
     cr_assert_eq(niche->node.answers[s], 1, "section %d", s);
@@ -57,13 +57,13 @@ Test(niche_cover, boxes_that_leave_a_gap_before_or_after_them_are_in_no_cover) {
 
 Test(niche_cover, a_floor_that_its_boxes_cannot_fill_has_no_cover) {
   const plim_niche_frame *root = begin((int32_t[]){0, 0, 1}, (int32_t[]){0, 0, 0});
-  cr_assert_not(plim_niche_cover(niche, root, (plim_span){0, SECTIONS}));
+  cr_assert_not(plim_niche_cover(niche, root, (plim_section_range){0, SECTIONS}));
   end();
 }
 
 Test(niche_cover, a_section_with_slack_may_stay_empty_where_the_rest_can_be_filled) {
   const plim_niche_frame *root = begin((int32_t[]){0, 0, 1}, (int32_t[]){2, 0, 2});
-  cr_assert(plim_niche_cover(niche, root, (plim_span){0, SECTIONS}));
+  cr_assert(plim_niche_cover(niche, root, (plim_section_range){0, SECTIONS}));
   cr_assert(covers(0) && covers(1));
   cr_assert(plim_niche_can_rise(niche, 0) && !plim_niche_can_rise(niche, 1) && plim_niche_can_rise(niche, 2));
   cr_assert_eq(niche->node.answers[0], 2);

@@ -1,4 +1,4 @@
-/* planner/pack/pack.c: golden cases, the rules on random boxes, and what more effort and a target do. */
+/* planner/pack/pack.c: golden cases, the rules on random boxes, and what more rounds and a target do. */
 #include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>
@@ -17,11 +17,11 @@ static int overlap(const plim_box *a, const plim_box *b) {
 }
 
 /* Pack, check every rule by the O(n^2) form, and return the packed size. */
-static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
+static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t rounds,
                     int64_t *peak_bytes) {
   int64_t offset[MOST], packed_bytes = -1, top = 0, lower;
   const plim_boxes boxes = {.n = n, .align = align, .box = box};
-  const plim_pack_goal goal = {.target_bytes = target, .effort = effort};
+  const plim_pack_goal goal = {.target_bytes = target, .rounds = rounds};
   cr_assert_eq(plim_pack(ctx, &boxes, goal, offset, &packed_bytes, &lower), PLIM_OK);
   for (int32_t i = 0; i < n; i++) {
     cr_assert(offset[i] >= 0 && offset[i] % align == 0);
@@ -63,7 +63,7 @@ Test(pack, five_buffers_of_four_bytes_need_twelve_in_every_first_fit_order) {
   plim_test_context_end(ctx);
 }
 
-Test(pack, effort_finds_what_no_first_fit_order_finds) {
+Test(pack, rounds_find_what_no_first_fit_order_finds) {
   ctx = plim_test_context();
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   cr_assert_eq(pack(5, box, 1, 0, 0, NULL), 6);
@@ -127,7 +127,7 @@ static int32_t random_boxes(uint64_t *random, plim_box *box) {
   return n;
 }
 
-Test(pack, random_boxes_keep_every_rule_and_more_effort_is_never_higher) {
+Test(pack, random_boxes_keep_every_rule_and_more_rounds_are_never_higher) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
@@ -174,7 +174,7 @@ static int32_t cut_boxes(uint64_t *random, int32_t n, int64_t steps, int64_t byt
   return made;
 }
 
-Test(pack, a_target_gets_the_effort_that_heights_above_it_would_get) {
+Test(pack, a_target_gets_the_rounds_that_heights_above_it_would_get) {
   ctx = plim_test_context();
   int32_t reached = 0, reached_as_load = 0;
   for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
@@ -193,7 +193,7 @@ static plim_status pack_some(plim_context *c, void *user) {
   int64_t offset[5], packed_bytes;
   (void)user;
   const plim_boxes boxes = {.n = 5, .align = 1, .box = box};
-  return plim_pack(c, &boxes, (plim_pack_goal){.effort = 4}, offset, &packed_bytes, NULL);
+  return plim_pack(c, &boxes, (plim_pack_goal){.rounds = 4}, offset, &packed_bytes, NULL);
 }
 
 Test(pack, a_refused_allocation_leaves_nothing_after) {

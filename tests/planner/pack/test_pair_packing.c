@@ -160,7 +160,7 @@ Test(pair_packing, parts_that_share_a_unit_of_the_alignment_leave_the_peak_a_bou
   c.boxes.own_align = c.align;
   c.boxes.gap_first = c.gap_first;
   c.boxes.gap = c.gap;
-  cr_assert_eq(plim_pack(ctx, &c.boxes, (plim_pack_goal){.effort = 10}, offset, &packed_bytes, &peak_bytes), PLIM_OK);
+  cr_assert_eq(plim_pack(ctx, &c.boxes, (plim_pack_goal){.rounds = 10}, offset, &packed_bytes, &peak_bytes), PLIM_OK);
   cr_assert_leq(peak_bytes, 64, "both fit into 64 bytes at offset 0");
   cr_assert_leq(peak_bytes, packed_bytes);
   cr_assert_eq(plim_boxes_check(ctx, &c.boxes, (int64_t[]){0, 0}, 64, 64), PLIM_OK, "%s", plim_context_error(ctx));

@@ -206,7 +206,7 @@ Test(effort, very_many_buffers_that_all_overlap_are_packed_when_there_is_no_time
   plim_boxes boxes = {.n = MANY, .align = 512, .box = box};
   cr_assert(offset);
   int64_t none = plim_effort_begin(ctx, 1);
-  cr_assert_eq(plim_pack(ctx, &boxes, (plim_pack_goal){.effort = 24}, offset, &packed_bytes, NULL), PLIM_OK);
+  cr_assert_eq(plim_pack(ctx, &boxes, (plim_pack_goal){.rounds = 24}, offset, &packed_bytes, NULL), PLIM_OK);
   cr_assert_eq(packed_bytes, sum);
   cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, packed_bytes), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_lt(plim_effort_late(ctx), MOST_LATE);
