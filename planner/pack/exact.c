@@ -123,7 +123,8 @@ static void insert_box(plim_pack_part *part, waiting_box it) {
 
 /* ---- decisions ---- */
 
-static void touch(plim_section_range *touched, const shape *b) {
+/* Widen a range so that it has the sections of a box. */
+static void widen(plim_section_range *touched, const shape *b) {
   if (b->first < touched->first) touched->first = b->first;
   if (b->last > touched->last) touched->last = b->last;
 }
@@ -162,7 +163,7 @@ static int make_child(plim_exact *exact, const plim_pack_part *part, int32_t x, 
       if (it.least < top) {
         fits = fits && top + b->size <= exact->capacity;
         exact->raised[it.box / PLIM_WORD] |= (uint64_t)1 << (it.box % PLIM_WORD);
-        touch(touched, b);
+        widen(touched, b);
         raised++;
         continue;
       }
@@ -188,7 +189,7 @@ static int make_uneven_child(plim_exact *exact, const plim_pack_part *part, int3
     if (low > it.low) it.low = low;
     if (low > it.least) {
       it.least = low;
-      touch(touched, b);
+      widen(touched, b);
     }
     if (it.least + b->size > exact->capacity || (b->fixed >= 0 && b->fixed < it.low)) return 0;
     insert_box(to, it);
@@ -260,7 +261,7 @@ static int32_t next_box(plim_exact *exact, plim_pack_part *part) {
       i++;
       continue;
     }
-    touch(&touched, &exact->shape[part->waiting[i].box]);
+    widen(&touched, &exact->shape[part->waiting[i].box]);
     raise_box(part, i, least);
     next = first_open(part);
   }

@@ -120,7 +120,7 @@ int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *frame) {
       if (b->first > s || b->last <= s + 1 || it->low >= low) continue;
       it->low = low;
       it->is_raised = 1;
-      plim_niche_touch(&touched, b);
+      plim_niche_widen(&touched, b);
       n++;
     }
   }

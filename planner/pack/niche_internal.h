@@ -1,5 +1,6 @@
-/* What the files of niche search share. niche.c searches and has the idea, niche_new.c prepares a problem,
- * niche_restart.c prepares restarts; niche_cover.c and niche_border.c prune. Callers read packers.h. */
+/* What the files of niche search share. niche.c has the idea and searches. niche_sections.c chooses what a node
+ * decides. niche_new.c prepares a problem, niche_restart.c prepares restarts. niche_cover.c and niche_border.c prune.
+ * Callers read packers.h. */
 #ifndef PLIM_PLANNER_PACK_NICHE_INTERNAL_H
 #define PLIM_PLANNER_PACK_NICHE_INTERNAL_H
 
@@ -26,7 +27,7 @@ typedef struct plim_niche_shape {
 /* A node. */
 typedef struct plim_niche_frame {
   plim_niche_waiting_box *waiting; /* [n_waiting] unplaced boxes by `low` */
-  int16_t *option;                 /* [n_options] boxes for the floor, or -1: the floor rises */
+  int16_t *option;                 /* [n_options] boxes for the floor, or PLIM_NICHE_RAISE */
   uint64_t *reason;                /* [words] sections whose boxes cannot be packed at their lows */
   uint64_t *raised;                /* [words] sections beside the borders that raised boxes at this node */
   int32_t *floors, *slacks;        /* [m] of sections: the floor; the capacity less it and the boxes to come */
@@ -111,6 +112,32 @@ void plim_niche_keep(plim_niche *niche, const plim_niche_frame *frame, const int
 /* The restart is over: save the offsets that it kept, unless the saved ones leave less open. */
 void plim_niche_save(plim_niche *niche);
 
+/* ==== sections (niche_sections.c) ==== */
+
+/* Begin with the sections of the parent; NULL: of the root, which has none. */
+void plim_niche_inherit_sections(plim_niche *niche, const plim_niche_frame *parent, plim_niche_frame *frame);
+
+/* Set floors, slacks and stacked tops of the touched sections. */
+void plim_niche_update_sections(plim_niche *niche, const plim_niche_frame *frame);
+
+/* Of the sections whose stacked top is above the capacity, that of the largest weight; -1: there is none. */
+int32_t plim_niche_find_overfull(const plim_niche *niche, plim_section_range at);
+
+typedef enum plim_niche_choice {
+  PLIM_NICHE_CHOSEN,   /* frame->section is to be decided */
+  PLIM_NICHE_UNCOVERED /* a niche cannot be covered: the node fails */
+} plim_niche_choice;
+
+/* Choose the section to decide. It has the fewest answers, by weight, of all sections of all niches.
+ *   sections  [1] out  those of its niche, or of the niche that cannot be covered */
+plim_niche_choice plim_niche_choose_section(plim_niche *niche, plim_niche_frame *frame, plim_section_range *sections);
+
+/* List the options of the chosen section, the likeliest first. Of equal boxes only the first is listed. Returns 1 when
+ * some were left out since no cover of the niche has them. */
+int plim_niche_list_options(plim_niche *niche, plim_niche_frame *frame, plim_section_range span);
+
+/* ==== pruning (niche_border.c, niche_cover.c) ==== */
+
 /* Raise the lows of boxes that span a border of the touched sections to where it can be matched (niche_border.c). Uses
  * floors, slacks and crossings of the node. Returns how many boxes were raised; -1: some border cannot be matched, and
  * the sections beside it are added to the node's reason. Then `touched` are the sections of the raised boxes. */
@@ -131,12 +158,16 @@ static inline int plim_niche_can_rise(const plim_niche *niche, int32_t s) {
   return niche->node.slack[s] > 0 && niche->node.from_left[s] && niche->node.from_right[s + 1];
 }
 
-static inline void plim_niche_touch(plim_section_range *touched, const plim_niche_shape *shape) {
+/* Widen a range so that it has the sections of a box. */
+static inline void plim_niche_widen(plim_section_range *touched, const plim_niche_shape *shape) {
   if (shape->first < touched->first) touched->first = shape->first;
   if (shape->last > touched->last) touched->last = shape->last;
 }
 
-enum { PLIM_NICHE_WALL = INT32_MAX }; /* the floor of a section without boxes */
+enum {
+  PLIM_NICHE_WALL = INT32_MAX, /* the floor of a section without boxes */
+  PLIM_NICHE_RAISE = -1        /* the option of no box: the floor rises */
+};
 
 static inline void plim_niche_add_section(uint64_t *set, int32_t s) {
   set[s / PLIM_WORD] |= (uint64_t)1 << (s % PLIM_WORD);
