@@ -53,7 +53,7 @@ static const struct plim_spaces_tuning {
     int32_t fetches, steps_a_node, steps_more, steps_a_report, work_a_buffer;
   } cover;
   struct {
-    int32_t looked, preds, events_a_node;
+    int32_t looked_max, preds_max, events_a_node;
   } demand;
   struct {
     int32_t trials, deadline_rounds;
@@ -141,8 +141,8 @@ static const struct plim_spaces_tuning {
         },
     .demand =
         {
-            .looked = 200,      /* buffers that one look for victims weighs, at most. More: better ones, slower */
-            .preds = 8,         /* inputs of a buffer by which its return is weighed, at most */
+            .looked_max = 200,  /* buffers that one look for victims weighs. More: better ones, slower */
+            .preds_max = 8,     /* inputs of a buffer by which its return is weighed */
             .events_a_node = 8, /* events a node, at which a start on demand is given up */
         },
     .smallest =

@@ -26,13 +26,14 @@ typedef struct arrange_pass {
   const plim_space_problem *problem;
   const int64_t *budget;
   int64_t *begin_ns;        /* [n + 1] time of the runs before an event */
-  int64_t *link_ns;         /* [n_links] forward: free from; backward: busy from */
-  int32_t *key;             /* [n] position before which the event is to stand */
+  int64_t *link_ns;         /* [n_links] by queue_link: backward, busy from; forward, free from */
+  int32_t *position;        /* [n] of a copy: the event before which it is to stand; itself: it does not move */
   int32_t *end;             /* [n] event after which its buffer is dropped */
-  int32_t *order;           /* [n + 1] heads of lists of buffers by end */
-  int32_t *follower;        /* [n] */
-  int32_t *touch;           /* [n] the first touch of the event's buffer after it; the event itself: none */
-  int32_t *clock;           /* [n_links] links that share a queue have one: that of the first */
+  int32_t *head;            /* [n] lists by an event: of the copies before it, then of the buffers that end after it */
+  int32_t *next;            /* [n] the next of the list */
+  int32_t *next_filler;     /* [n] the event that fills the same node and space next; -1: none */
+  int32_t *first_touch;     /* [n] the first touch of the event's buffer after it; the event itself: none */
+  int32_t *queue_link;      /* [n_links] the first of the links that share a queue stands for all */
   int64_t *free_ns;         /* [n_devices + n_links] each queue is free from */
   int64_t *open_ns;         /* [n_spaces] what ended there is no longer touched from */
   int64_t *end_ns;          /* [n] of the event's command */
@@ -53,20 +54,22 @@ static void set_times(arrange_pass *pass) {
 
 static void find_touches(arrange_pass *pass) {
   const plim_space_sequence *s = pass->sequence;
-  for (int32_t e = 0; e < s->n; e++) pass->touch[e] = e;
+  for (int32_t e = 0; e < s->n; e++) pass->first_touch[e] = e;
   for (int32_t u = s->n - 1; u >= 0; u--) {
-    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) pass->touch[s->read[i]] = u;
+    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) pass->first_touch[s->read[i]] = u;
   }
 }
 
+/* Find where copy e is to stand: as early as it must begin to end before its first reader and the next copy of its link
+ * begin, and as bytes allow. */
 static void move_up(arrange_pass *pass, int32_t e) {
   const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];
   int32_t space = pass->problem->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
-  int64_t *busy = &pass->link_ns[pass->clock[v->at]], ns = plim_space_copy_ns(pass->problem, v->node, v->at);
-  int64_t by = pass->begin_ns[pass->touch[e]], bytes = pass->problem->node[v->node].bytes;
+  int64_t *busy = &pass->link_ns[pass->queue_link[v->at]], ns = plim_space_copy_ns(pass->problem, v->node, v->at);
+  int64_t by = pass->begin_ns[pass->first_touch[e]], bytes = pass->problem->node[v->node].bytes;
   int32_t after = source;
-  if (s->before[e] >= 0 && s->last[s->before[e]] > after) after = s->last[s->before[e]];
+  if (s->previous_filler[e] >= 0 && s->last[s->previous_filler[e]] > after) after = s->last[s->previous_filler[e]];
   if (*busy < by) by = *busy;
   const int64_t *live = plim_space_live(s, space);
   while (q - 1 > after && pass->begin_ns[q] > by - ns) {
@@ -75,26 +78,26 @@ static void move_up(arrange_pass *pass, int32_t e) {
   }
   *busy = pass->begin_ns[q] < by - ns ? pass->begin_ns[q] : by - ns;
   plim_space_sequence_add_bytes(pass->sequence, space, q, e, bytes);
-  pass->key[e] = q;
+  pass->position[e] = q;
 }
 
 /* Copies before the events at whose positions they are to stand. */
 static plim_status move_copies(arrange_pass *pass) {
   plim_space_sequence *s = pass->sequence;
-  int32_t n = 0, *head = pass->order, *next = pass->follower;
+  int32_t n = 0, *head = pass->head, *next = pass->next;
   find_touches(pass);
   for (int32_t l = 0; l < pass->problem->platform->n_links; l++) pass->link_ns[l] = INT64_MAX;
   for (int32_t e = 0; e < s->n; e++) head[e] = -1;
   for (int32_t e = s->n - 1; e >= 0; e--) {
-    pass->key[e] = e;
+    pass->position[e] = e;
     if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(pass->problem->ctx, WORK)) move_up(pass, e);
-    if (pass->key[e] == e) continue;
-    next[e] = head[pass->key[e]];
-    head[pass->key[e]] = e;
+    if (pass->position[e] == e) continue;
+    next[e] = head[pass->position[e]];
+    head[pass->position[e]] = e;
   }
   for (int32_t q = 0; q < s->n; q++) {
     for (int32_t e = head[q]; e >= 0; e = next[e]) pass->events[n++] = s->event[e];
-    if (pass->key[q] == q) pass->events[n++] = s->event[q];
+    if (pass->position[q] == q) pass->events[n++] = s->event[q];
   }
   memcpy(s->event, pass->events, (size_t)n * sizeof *pass->events);
   return plim_space_sequence_analyse(s);
@@ -105,12 +108,12 @@ static void hold(arrange_pass *pass, int32_t e) {
   const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];
   int32_t source = s->read[s->first_read[e]], space = pass->problem->platform->link[v->at].from, h = e;
-  int64_t *free_ns = &pass->link_ns[pass->clock[v->at]], bytes = pass->problem->node[v->node].bytes;
+  int64_t *free_ns = &pass->link_ns[pass->queue_link[v->at]], bytes = pass->problem->node[v->node].bytes;
   int64_t begin = *free_ns > pass->begin_ns[e] ? *free_ns : pass->begin_ns[e];
   const int64_t *live = plim_space_live(s, space);
   *free_ns = begin + plim_space_copy_ns(pass->problem, v->node, v->at);
   if (s->last[source] != e) return;
-  int32_t last = pass->follower[source] >= 0 ? pass->follower[source] - 1 : s->n - 1;
+  int32_t last = pass->next_filler[source] >= 0 ? pass->next_filler[source] - 1 : s->n - 1;
   while (h < last && pass->begin_ns[h + 1] < *free_ns) {
     if (pass->budget[space] < INT64_MAX && live[h + 1] > pass->budget[space] - bytes) break;
     h++;
@@ -122,9 +125,9 @@ static void hold(arrange_pass *pass, int32_t e) {
 static void hold_sources(arrange_pass *pass) {
   const plim_space_sequence *s = pass->sequence;
   memset(pass->link_ns, 0, (size_t)pass->problem->platform->n_links * sizeof *pass->link_ns);
-  for (int32_t e = 0; e < s->n; e++) pass->follower[e] = -1;
+  for (int32_t e = 0; e < s->n; e++) pass->next_filler[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->before[e] >= 0) pass->follower[s->before[e]] = e;
+    if (s->previous_filler[e] >= 0) pass->next_filler[s->previous_filler[e]] = e;
   }
   for (int32_t e = 0; e < s->n; e++) {
     if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(pass->problem->ctx, WORK)) hold(pass, e);
@@ -134,10 +137,10 @@ static void hold_sources(arrange_pass *pass) {
 /* The buffers that end after each event. */
 static void list_ends(arrange_pass *pass) {
   const plim_space_sequence *s = pass->sequence;
-  for (int32_t e = 0; e < s->n; e++) pass->order[e] = -1;
+  for (int32_t e = 0; e < s->n; e++) pass->head[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
-    pass->follower[e] = pass->order[pass->end[e]];
-    pass->order[pass->end[e]] = e;
+    pass->next[e] = pass->head[pass->end[e]];
+    pass->head[pass->end[e]] = e;
   }
 }
 
@@ -145,7 +148,7 @@ static void emit(const arrange_pass *pass, plim_space_events *out) {
   const plim_space_sequence *s = pass->sequence;
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_events_add(out, s->event[e].kind, s->event[e].node, s->event[e].at);
-    for (int32_t b = pass->order[e]; b >= 0; b = pass->follower[b]) {
+    for (int32_t b = pass->head[e]; b >= 0; b = pass->next[b]) {
       plim_space_events_add(out, PLIM_SPACE_DROP, s->event[b].node,
                             plim_space_event_space(pass->problem, &s->event[b]));
     }
@@ -158,14 +161,14 @@ static int64_t later(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Item e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
+/* Event e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
 static void add_command(arrange_pass *pass, int32_t e, plim_space_totals *t) {
   const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];
   int run = v->kind == PLIM_SPACE_RUN;
   int32_t space = plim_space_event_space(pass->problem, v);
   int64_t *queue =
-      run ? &pass->free_ns[v->at] : &pass->free_ns[pass->problem->platform->n_devices + pass->clock[v->at]];
+      run ? &pass->free_ns[v->at] : &pass->free_ns[pass->problem->platform->n_devices + pass->queue_link[v->at]];
   int64_t ns =
       run ? plim_space_run_ns(pass->problem, v->node, v->at) : plim_space_copy_ns(pass->problem, v->node, v->at);
   int64_t begin = later(*queue, pass->open_ns[space]);
@@ -191,7 +194,7 @@ static void add_up(arrange_pass *pass, plim_space_totals *t) {
   memset(pass->open_ns, 0, (size_t)p->n_spaces * sizeof *pass->open_ns);
   for (int32_t e = 0; e < s->n; e++) {
     add_command(pass, e, t);
-    for (int32_t b = pass->order[e]; b >= 0; b = pass->follower[b]) {
+    for (int32_t b = pass->head[e]; b >= 0; b = pass->next[b]) {
       int64_t *open = &pass->open_ns[plim_space_event_space(pass->problem, &s->event[b])];
       *open = later(*open, pass->left_ns[b]);
     }
@@ -206,12 +209,13 @@ static void lay_out(arrange_pass *pass, plim_block *b) {
   int64_t n = pass->sequence->n;
   pass->begin_ns = plim_block_take(b, n + 1, sizeof *pass->begin_ns);
   pass->link_ns = plim_block_take(b, p->n_links, sizeof *pass->link_ns);
-  pass->key = plim_block_take(b, n, sizeof *pass->key);
+  pass->position = plim_block_take(b, n, sizeof *pass->position);
   pass->end = plim_block_take(b, n, sizeof *pass->end);
-  pass->order = plim_block_take(b, n, sizeof *pass->order);
-  pass->follower = plim_block_take(b, n, sizeof *pass->follower);
-  pass->touch = plim_block_take(b, n, sizeof *pass->touch);
-  pass->clock = plim_block_take(b, p->n_links, sizeof *pass->clock);
+  pass->head = plim_block_take(b, n, sizeof *pass->head);
+  pass->next = plim_block_take(b, n, sizeof *pass->next);
+  pass->next_filler = plim_block_take(b, n, sizeof *pass->next_filler);
+  pass->first_touch = plim_block_take(b, n, sizeof *pass->first_touch);
+  pass->queue_link = plim_block_take(b, p->n_links, sizeof *pass->queue_link);
   pass->free_ns = plim_block_take(b, (int64_t)p->n_devices + p->n_links, sizeof *pass->free_ns);
   pass->open_ns = plim_block_take(b, p->n_spaces, sizeof *pass->open_ns);
   pass->end_ns = plim_block_take(b, n, sizeof *pass->end_ns);
@@ -228,7 +232,7 @@ plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, in
   PLIM_TRY(plim_block_allocate(ctx, &pass.block));
   lay_out(&pass, &pass.block);
   for (int32_t l = 0; l < pass.problem->platform->n_links; l++)
-    pass.clock[l] = plim_platform_queue_link(pass.problem->platform, l);
+    pass.queue_link[l] = plim_platform_queue_link(pass.problem->platform, l);
   set_times(&pass);
   if (spread) PLIM_TRY_OR_DONE(move_copies(&pass));
   set_times(&pass);

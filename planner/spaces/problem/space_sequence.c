@@ -27,8 +27,8 @@ void plim_space_events_free(plim_space_events *e) {
 
 /* ---- sequences ---- */
 
-static int64_t spans(int64_t capacity) {
-  return capacity / PLIM_SPACE_SPAN + 1;
+static int64_t n_blocks(int64_t capacity) {
+  return capacity / PLIM_SPACE_BLOCK + 1;
 }
 
 plim_status plim_space_sequence_init(plim_space_sequence *s, const plim_space_problem *problem) {
@@ -43,11 +43,11 @@ static void free_items(plim_space_sequence *s) {
   int64_t n_spaces = s->problem->platform->n_spaces;
   plim_release(ctx, s->event, s->capacity, sizeof *s->event);
   plim_release(ctx, s->last, s->capacity, sizeof *s->last);
-  plim_release(ctx, s->before, s->capacity, sizeof *s->before);
+  plim_release(ctx, s->previous_filler, s->capacity, sizeof *s->previous_filler);
   plim_release(ctx, s->first_read, (int64_t)s->capacity + 1, sizeof *s->first_read);
   plim_release(ctx, s->map, s->capacity, sizeof *s->map);
   plim_release(ctx, s->live, n_spaces * s->capacity, sizeof *s->live);
-  plim_release(ctx, s->top, n_spaces * spans(s->capacity), sizeof *s->top);
+  plim_release(ctx, s->block_peak, n_spaces * n_blocks(s->capacity), sizeof *s->block_peak);
 }
 
 void plim_space_sequence_free(plim_space_sequence *s) {
@@ -62,7 +62,7 @@ void plim_space_sequence_free(plim_space_sequence *s) {
 
 plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
   plim_context *ctx = s->problem->ctx;
-  int64_t n_spaces = s->problem->platform->n_spaces, capacity = 2 * n + PLIM_SPACE_SPAN;
+  int64_t n_spaces = s->problem->platform->n_spaces, capacity = 2 * n + PLIM_SPACE_BLOCK;
   plim_space_sequence to = {.problem = s->problem};
   plim_status status;
   if (n <= s->capacity) return PLIM_OK;
@@ -70,11 +70,11 @@ plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
   to.capacity = (int32_t)capacity;
   PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *to.event, &to.event));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *to.last, &to.last));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *to.before, &to.before));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *to.previous_filler, &to.previous_filler));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity + 1, sizeof *to.first_read, &to.first_read));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, capacity, sizeof *to.map, &to.map));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, n_spaces * capacity, sizeof *to.live, &to.live));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_spaces * spans(capacity), sizeof *to.top, &to.top));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_spaces * n_blocks(capacity), sizeof *to.block_peak, &to.block_peak));
   if (s->n > 0) memcpy(to.event, s->event, (size_t)s->n * sizeof *s->event);
   to.n = s->n;
   to.read = s->read;
@@ -143,7 +143,7 @@ static int find_reads(plim_space_sequence *s) {
       if (filler < 0) return 0;
       s->read[n++] = filler;
     }
-    s->before[e] = *plim_space_latest(s, space, event->node);
+    s->previous_filler[e] = *plim_space_latest(s, space, event->node);
     *plim_space_latest(s, space, event->node) = e;
   }
   s->first_read[s->n] = n;
@@ -182,12 +182,12 @@ static int32_t mapped(const plim_space_sequence *s, int32_t e) {
 static void compact(plim_space_sequence *s) {
   int32_t n = 0, reads = 0;
   for (int32_t e = 0; e < s->n; e++) {
-    int32_t from = s->first_read[e], to = s->first_read[e + 1], before = mapped(s, s->before[e]);
+    int32_t from = s->first_read[e], to = s->first_read[e + 1], before = mapped(s, s->previous_filler[e]);
     s->map[e] = s->last[e] < 0 ? before : n;
     if (s->last[e] < 0) continue;
     s->event[n] = s->event[e];
     s->last[n] = s->last[e];
-    s->before[n] = before;
+    s->previous_filler[n] = before;
     s->first_read[n++] = reads;
     for (int32_t i = from; i < to; i++) s->read[reads++] = s->map[s->read[i]];
   }
@@ -200,20 +200,20 @@ static void compact(plim_space_sequence *s) {
 
 /* ---- bytes ---- */
 
-static void set_top(plim_space_sequence *s, int32_t space, int32_t from, int32_t to) {
+static void set_block_peaks(plim_space_sequence *s, int32_t space, int32_t from, int32_t to) {
   const int64_t *live = plim_space_live(s, space);
-  int64_t *top = s->top + space * spans(s->capacity);
-  for (int32_t b = from / PLIM_SPACE_SPAN; b * PLIM_SPACE_SPAN < to; b++) {
-    int32_t end = (b + 1) * PLIM_SPACE_SPAN < s->n ? (b + 1) * PLIM_SPACE_SPAN : s->n;
-    top[b] = 0;
-    for (int32_t e = b * PLIM_SPACE_SPAN; e < end; e++) {
-      if (live[e] > top[b]) top[b] = live[e];
+  int64_t *peak = s->block_peak + space * n_blocks(s->capacity);
+  for (int32_t b = from / PLIM_SPACE_BLOCK; b * PLIM_SPACE_BLOCK < to; b++) {
+    int32_t end = (b + 1) * PLIM_SPACE_BLOCK < s->n ? (b + 1) * PLIM_SPACE_BLOCK : s->n;
+    peak[b] = 0;
+    for (int32_t e = b * PLIM_SPACE_BLOCK; e < end; e++) {
+      if (live[e] > peak[b]) peak[b] = live[e];
     }
   }
 }
 
-void plim_space_sequence_set_tops(plim_space_sequence *s) {
-  for (int32_t space = 0; space < s->problem->platform->n_spaces; space++) set_top(s, space, 0, s->n);
+void plim_space_sequence_set_block_peaks(plim_space_sequence *s) {
+  for (int32_t space = 0; space < s->problem->platform->n_spaces; space++) set_block_peaks(s, space, 0, s->n);
 }
 
 static void find_bytes(plim_space_sequence *s) {
@@ -233,7 +233,7 @@ static void find_bytes(plim_space_sequence *s) {
     int64_t *live = plim_space_live(s, space);
     for (int32_t e = 1; e < s->n; e++) live[e] += live[e - 1];
   }
-  plim_space_sequence_set_tops(s);
+  plim_space_sequence_set_block_peaks(s);
 }
 
 plim_status plim_space_sequence_analyse(plim_space_sequence *s) {
@@ -263,18 +263,18 @@ plim_status plim_space_sequence_take(plim_space_sequence *s, const plim_space_ev
 
 int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int32_t space, int32_t at) {
   int32_t e = *plim_space_latest(s, space, node);
-  while (e >= at) e = s->before[e];
+  while (e >= at) e = s->previous_filler[e];
   return e;
 }
 
 int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes,
                              int64_t budget) {
-  const int64_t *live = plim_space_live(s, space), *top = s->top + space * spans(s->capacity);
+  const int64_t *live = plim_space_live(s, space), *peak = s->block_peak + space * n_blocks(s->capacity);
   int64_t max_bytes = budget - bytes;
   if (budget == INT64_MAX) return 1;
   for (int32_t e = from; e < to; e++) {
-    if (e % PLIM_SPACE_SPAN == 0 && e + PLIM_SPACE_SPAN <= to && top[e / PLIM_SPACE_SPAN] <= max_bytes) {
-      e += PLIM_SPACE_SPAN - 1;
+    if (e % PLIM_SPACE_BLOCK == 0 && e + PLIM_SPACE_BLOCK <= to && peak[e / PLIM_SPACE_BLOCK] <= max_bytes) {
+      e += PLIM_SPACE_BLOCK - 1;
     } else if (live[e] > max_bytes) {
       return 0;
     }
@@ -285,16 +285,16 @@ int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_
 void plim_space_sequence_add_bytes(plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes) {
   int64_t *live = plim_space_live(s, space);
   for (int32_t e = from; e < to; e++) live[e] += bytes;
-  if (from < to) set_top(s, space, from, to);
+  if (from < to) set_block_peaks(s, space, from, to);
 }
 
 void plim_space_sequence_void(plim_space_sequence *s, int32_t e) {
-  const int32_t before = s->before[e], space = plim_space_event_space(s->problem, &s->event[e]);
+  const int32_t before = s->previous_filler[e], space = plim_space_event_space(s->problem, &s->event[e]);
   plim_space_sequence_add_bytes(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
   s->last[before] = s->last[e];
   s->event[e].kind = PLIM_SPACE_VOID;
-  for (int32_t later = *plim_space_latest(s, space, s->event[e].node); later > e; later = s->before[later]) {
-    if (s->before[later] == e) s->before[later] = before;
+  for (int32_t later = *plim_space_latest(s, space, s->event[e].node); later > e; later = s->previous_filler[later]) {
+    if (s->previous_filler[later] == e) s->previous_filler[later] = before;
   }
 }
 

@@ -39,8 +39,8 @@ void plim_space_events_free(plim_space_events *events);
  * so that every change is an insertion or a removal. */
 
 enum {
-  PLIM_SPACE_SPAN = 64, /* events of which `top` has the most live bytes */
-  PLIM_SPACE_IDLE = 64  /* events without a reader, at most: where insertions leave more, all is analysed anew */
+  PLIM_SPACE_BLOCK = 64, /* events of a block of live bytes */
+  PLIM_SPACE_IDLE = 64   /* events without a reader, at most: where insertions leave more, all is analysed anew */
 };
 
 typedef struct plim_space_sequence {
@@ -48,17 +48,17 @@ typedef struct plim_space_sequence {
   plim_space_event *event; /* [n] RUN and COPY, between two changes VOID too */
   int32_t n, capacity;
   /* What plim_space_sequence_analyse finds. An event fills one buffer: its node's output in the space of the event. */
-  int32_t valid;       /* 0: an event reads what is not there; the rest is not set */
-  int32_t *last;       /* [n] last event that touches the buffer of the event */
-  int32_t *before;     /* [n] the event that filled the same node and space before; -1: none */
-  int32_t *latest;     /* [n_spaces][nodes] the last such event; -1: none */
-  int32_t *first_read; /* [n + 1] into read */
-  int32_t *read;       /* events whose buffers are read */
+  int32_t valid;            /* 0: an event reads what is not there; the rest is not set */
+  int32_t *last;            /* [n] last event that touches the buffer of the event */
+  int32_t *previous_filler; /* [n] the event that filled the same node and space before; -1: none */
+  int32_t *latest;          /* [n_spaces][nodes] the last such event; -1: none */
+  int32_t *first_read;      /* [n + 1] into read */
+  int32_t *read;            /* events whose buffers are read */
   int64_t read_capacity;
-  int32_t *map;                  /* [capacity] scratch */
-  int32_t *runs;                 /* [nodes] scratch */
-  int64_t *live;                 /* [n_spaces][capacity] bytes of all buffers at an event */
-  int64_t *top;                  /* [n_spaces][capacity / PLIM_SPACE_SPAN + 1] the most of each span */
+  int32_t *map;        /* [capacity] scratch */
+  int32_t *runs;       /* [nodes] scratch */
+  int64_t *live;       /* [n_spaces][capacity] bytes of all buffers at an event */
+  int64_t *block_peak; /* [n_spaces][capacity / PLIM_SPACE_BLOCK + 1] the most live bytes at an event of a block */
   int32_t idle[PLIM_SPACE_IDLE]; /* [n_idle] events that insertions left without a reader */
   int32_t n_idle;
 } plim_space_sequence;
@@ -122,8 +122,8 @@ static inline int32_t *plim_space_latest(const plim_space_sequence *s, int32_t s
   return &s->latest[(int64_t)space * s->problem->n + node];
 }
 
-/* Find the tops of all spans anew, after a change of the live bytes. O(events x spaces). */
-void plim_space_sequence_set_tops(plim_space_sequence *sequence);
+/* Find the peaks of all blocks anew, after a change of the live bytes. O(events x spaces). */
+void plim_space_sequence_set_block_peaks(plim_space_sequence *sequence);
 
 /* Is there room in every space? budget [n_spaces] */
 int plim_space_sequence_is_within(const plim_space_sequence *sequence, const int64_t *budget);

@@ -32,12 +32,12 @@ static void shift(plim_space_sequence *s, int32_t at, int32_t by, int32_t reads)
     for (int32_t e = at; e < at + by; e++) live[e] = across;
   }
   shift_indices(s->last, n, at, by);
-  shift_indices(s->before, n, at, by);
+  shift_indices(s->previous_filler, n, at, by);
   shift_indices(s->read, all, at, by);
   shift_indices(s->latest, (int64_t)p->platform->n_spaces * p->n, at, by);
   shift_indices(s->idle, s->n_idle, at, by);
   open_gap(s->last, n, at, by);
-  open_gap(s->before, n, at, by);
+  open_gap(s->previous_filler, n, at, by);
   open_gap(s->first_read, n + 1, at, by);
   open_gap(s->read, all, from, reads);
   for (int32_t e = at + by; e <= n + by; e++) s->first_read[e] += reads;
@@ -89,7 +89,7 @@ static void end_before(plim_space_sequence *s, int32_t e, int32_t end) {
 
 /* Event e fills its buffer: what is read from `end` on of the buffer before it is now read of this one. */
 static void take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
-  int32_t old = s->before[e], last = old < 0 ? -1 : s->last[old];
+  int32_t old = s->previous_filler[e], last = old < 0 ? -1 : s->last[old];
   s->last[e] = e;
   for (int32_t u = end; u <= last; u++) {
     for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) {
@@ -110,8 +110,8 @@ static void take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
 static void link_filler(plim_space_sequence *s, int32_t e) {
   int32_t space = plim_space_event_space(s->problem, &s->event[e]),
           *next = plim_space_latest(s, space, s->event[e].node);
-  while (*next > e) next = &s->before[*next];
-  s->before[e] = *next;
+  while (*next > e) next = &s->previous_filler[*next];
+  s->previous_filler[e] = *next;
   *next = e;
 }
 
@@ -142,7 +142,7 @@ plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32
     if (whole) take_readers(s, e, at + n);
   }
   s->valid = s->valid && whole;
-  plim_space_sequence_set_tops(s);
+  plim_space_sequence_set_block_peaks(s);
   return PLIM_OK;
 }
 
@@ -151,7 +151,7 @@ plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32
 /* Does another event run the node? */
 static int has_other_run(const plim_space_sequence *s, int32_t e) {
   for (int32_t space = 0; space < s->problem->platform->n_spaces; space++) {
-    for (int32_t u = *plim_space_latest(s, space, s->event[e].node); u >= 0; u = s->before[u]) {
+    for (int32_t u = *plim_space_latest(s, space, s->event[e].node); u >= 0; u = s->previous_filler[u]) {
       if (u != e && s->event[u].kind == PLIM_SPACE_RUN) return 1;
     }
   }
@@ -172,21 +172,21 @@ static void remove_event(plim_space_sequence *s, int32_t e) {
   const plim_space_problem *p = s->problem;
   int32_t n = s->n, from = s->first_read[e], reads = s->first_read[e + 1] - from, all = s->first_read[n];
   int32_t *later = plim_space_latest(s, plim_space_event_space(p, &s->event[e]), s->event[e].node);
-  while (*later != e) later = &s->before[*later];
-  *later = s->before[e];
+  while (*later != e) later = &s->previous_filler[*later];
+  *later = s->previous_filler[e];
   for (int32_t space = 0; space < p->platform->n_spaces; space++) {
     int64_t *live = plim_space_live(s, space);
     memmove(live + e, live + e + 1, (size_t)(n - e - 1) * sizeof *live);
   }
   close_gap(s->last, n, e, 1);
-  close_gap(s->before, n, e, 1);
+  close_gap(s->previous_filler, n, e, 1);
   close_gap(s->read, all, from, reads);
   close_gap(s->first_read, n + 1, e, 1);
   for (int32_t i = e; i < n; i++) s->first_read[i] -= reads;
   memmove(s->event + e, s->event + e + 1, (size_t)(n - e - 1) * sizeof *s->event);
   s->n = n - 1;
   lower_indices(s->last, n - 1, e);
-  lower_indices(s->before, n - 1, e);
+  lower_indices(s->previous_filler, n - 1, e);
   lower_indices(s->read, all - reads, e);
   lower_indices(s->latest, (int64_t)p->platform->n_spaces * p->n, e);
   lower_indices(s->idle, s->n_idle, e);
@@ -211,5 +211,5 @@ void plim_space_sequence_trim(plim_space_sequence *s) {
     }
     remove_event(s, e);
   }
-  if (removed) plim_space_sequence_set_tops(s);
+  if (removed) plim_space_sequence_set_block_peaks(s);
 }

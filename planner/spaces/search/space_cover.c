@@ -21,6 +21,15 @@
 
 /* ---- one decision ---- */
 
+/* What a buffer that leaves costs: events that bring it back, and before a copy in perhaps a copy out. */
+typedef struct cover_decision {
+  double score;            /* cost by what is relieved: the least is taken; INFINITY: there is no decision */
+  plim_space_event *event; /* [n], n <= PLIM_SPACE_REFILLS + 1: what is inserted before event `at` */
+  int32_t n, at;
+  plim_space_event out; /* the copy out, inserted before event `out_at`; -1: there is none */
+  int32_t out_at;
+} cover_decision;
+
 typedef struct cover_pass {
   plim_space_sequence *sequence;
   const plim_space_problem *problem;
@@ -32,16 +41,12 @@ typedef struct cover_pass {
   int64_t *short_before;    /* [capacity + 1] events short of bytes in the space, before an event */
   int64_t capacity;         /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
-  int32_t going;            /* the buffer that goes in this decision */
+  int32_t leaving;          /* the buffer that leaves in this decision */
   int32_t runs_later;       /* 1: its node runs later instead of twice, as nothing reads it before the gap */
-  int64_t extended;         /* bytes of those that stay for it across `at` */
+  int64_t stayed_bytes;     /* bytes of those that stay for it across `at` */
   plim_space_event *fill;   /* [PLIM_SPACE_REFILLS + 1] of the decision being weighed */
   int32_t n_fill, n_open;   /* of them all, and runs that wait for what they read */
-  double best;              /* least score so far */
-  plim_space_event *chosen; /* [PLIM_SPACE_REFILLS + 1] events before `chosen_at` */
-  int32_t n_chosen, chosen_at;
-  plim_space_event out; /* and this one before out_at, -1: none */
-  int32_t out_at;
+  cover_decision best;      /* of those weighed so far */
 } cover_pass;
 
 /* A buffer is named by the event that fills it. */
@@ -49,21 +54,21 @@ static int64_t bytes_of(const cover_pass *pass, int32_t filler) {
   return pass->problem->node[pass->sequence->event[filler].node].bytes;
 }
 
-/* Is buffer `filler` there at event u, or can it stay until then? Within the gap of the buffer that goes, others may
+/* Is buffer `filler` there at event u, or can it stay until then? Within the gap of the buffer that leaves, others may
  * stay in its place, as long as all of them are smaller. */
 static int can_stay(cover_pass *pass, int32_t filler, int32_t u) {
   const plim_space_sequence *s = pass->sequence;
-  if (filler < 0 || filler == pass->going) return 0;
+  if (filler < 0 || filler == pass->leaving) return 0;
   if (s->last[filler] >= u) return 1;
   int32_t space = plim_space_event_space(pass->problem, &s->event[filler]), from = s->last[filler] + 1, to = u;
   int64_t bytes = bytes_of(pass, filler);
   int crosses = space == pass->space && s->last[filler] < pass->at;
   if (crosses) {
-    if (pass->extended + bytes >= bytes_of(pass, pass->going)) return 0;
-    if (to > pass->previous[pass->going] + 1) to = pass->previous[pass->going] + 1;
+    if (pass->stayed_bytes + bytes >= bytes_of(pass, pass->leaving)) return 0;
+    if (to > pass->previous[pass->leaving] + 1) to = pass->previous[pass->leaving] + 1;
   }
   if (!plim_space_sequence_fits(s, space, from, to, bytes, pass->rules->budget[space])) return 0;
-  if (crosses) pass->extended += bytes;
+  if (crosses) pass->stayed_bytes += bytes;
   return 1;
 }
 
@@ -88,7 +93,7 @@ static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_
 static double refill(cover_pass *pass, int32_t node, int32_t u, double max_cost) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
-  int repeats = node != pass->sequence->event[pass->going].node || !pass->runs_later;
+  int repeats = node != pass->sequence->event[pass->leaving].node || !pass->runs_later;
   pass->seen[node] = pass->mark;
   if (repeats && (!pass->rules->recompute || v->once)) return INFINITY;
   if (device < 0 || pass->n_fill + pass->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
@@ -133,7 +138,7 @@ static int is_better(cover_pass *pass, double cost, double relieved, double *sco
   double noise = pass->weights->noise > 0 ? exp(pass->weights->noise * (plim_random_unit(pass->random) - 0.5)) : 1;
   *score = (cost > 0 ? cost : 0) / relieved * noise;
   if (cost <= 0) *score = -relieved * noise; /* for nothing: the more the better */
-  return *score < pass->best;
+  return *score < pass->best.score;
 }
 
 static double event_cost(const cover_pass *pass, const plim_space_event *event) {
@@ -143,23 +148,23 @@ static double event_cost(const cover_pass *pass, const plim_space_event *event) 
 
 static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, double credit) {
   int32_t u = pass->next[filler];
-  double score,
-      max_cost = pass->best >= 0 ? pass->best * relieved * exp(pass->weights->noise / 2) + credit : credit + 1e-300;
+  double score, max_cost = pass->best.score >= 0 ? pass->best.score * relieved * exp(pass->weights->noise / 2) + credit
+                                                 : credit + 1e-300;
   pass->runs_later =
       pass->sequence->event[filler].kind == PLIM_SPACE_RUN && pass->previous[filler] == filler && !pass->weights->stay;
   pass->mark++;
   pass->n_fill = pass->n_open = 0;
-  pass->extended = 0;
+  pass->stayed_bytes = 0;
   double cost = refill(pass, pass->sequence->event[filler].node, u, max_cost);
   if (isinf(cost)) return;
   double whole = (double)bytes_of(pass, filler);
-  relieved *= (whole - (double)pass->extended) / whole;
+  relieved *= (whole - (double)pass->stayed_bytes) / whole;
   if (!is_better(pass, cost - credit, relieved, &score)) return;
-  pass->best = score;
-  memcpy(pass->chosen, pass->fill, (size_t)pass->n_fill * sizeof *pass->fill);
-  pass->n_chosen = pass->n_fill;
-  pass->chosen_at = u;
-  pass->out_at = -1;
+  pass->best.score = score;
+  memcpy(pass->best.event, pass->fill, (size_t)pass->n_fill * sizeof *pass->fill);
+  pass->best.n = pass->n_fill;
+  pass->best.at = u;
+  pass->best.out_at = -1;
 }
 
 static double run_ns(const cover_pass *pass, int32_t e) {
@@ -204,23 +209,23 @@ static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credi
     if (!plim_space_sequence_fits(s, there, out_at, u, bytes_of(pass, filler), pass->rules->budget[there])) return;
   }
   if (!is_better(pass, cost - credit, relief(pass, filler, from, u), &score)) return;
-  pass->best = score;
-  pass->chosen[0] = (plim_space_event){PLIM_SPACE_COPY, node, back};
-  pass->n_chosen = 1;
-  pass->chosen_at = u;
-  pass->out_at = out_at;
-  pass->out = (plim_space_event){PLIM_SPACE_COPY, node, l};
+  pass->best.score = score;
+  pass->best.event[0] = (plim_space_event){PLIM_SPACE_COPY, node, back};
+  pass->best.n = 1;
+  pass->best.at = u;
+  pass->best.out_at = out_at;
+  pass->best.out = (plim_space_event){PLIM_SPACE_COPY, node, l};
 }
 
-static void weigh_ways(cover_pass *pass, int32_t filler) {
+static void weigh_decisions(cover_pass *pass, int32_t filler) {
   const plim_platform *platform = pass->problem->platform;
   double relieved = relief(pass, filler, pass->previous[filler] + 1, pass->next[filler]);
   /* nothing read it before the gap: its filler is no longer needed */
   double credit = pass->previous[filler] == filler ? event_cost(pass, &pass->sequence->event[filler]) : 0;
   if (pass->weights->stay && pass->sequence->event[filler].kind == PLIM_SPACE_RUN) credit = 0;
   if (!(relieved > 0)) return;
-  pass->going = filler;
-  pass->extended = 0;
+  pass->leaving = filler;
+  pass->stayed_bytes = 0;
   for (int32_t l = 0; l < platform->n_links; l++) {
     if (platform->link[l].from == pass->space) weigh_page(pass, filler, l, credit);
   }
@@ -296,17 +301,17 @@ static plim_status reserve(cover_pass *pass) {
  * extended as it is, it is analysed anew. */
 static plim_status decide(cover_pass *pass) {
   plim_space_sequence *s = pass->sequence;
-  const int32_t pages_out = pass->out_at >= 0;
+  const int32_t pages_out = pass->best.out_at >= 0;
   int32_t has_out = 0, has_rest = 0;
-  if (pages_out) PLIM_TRY(plim_space_sequence_extend(s, pass->out_at, 1, &pass->out, &has_out));
+  if (pages_out) PLIM_TRY(plim_space_sequence_extend(s, pass->best.out_at, 1, &pass->best.out, &has_out));
   if (has_out || !pages_out)
-    PLIM_TRY(plim_space_sequence_extend(s, pass->chosen_at + pages_out, pass->n_chosen, pass->chosen, &has_rest));
+    PLIM_TRY(plim_space_sequence_extend(s, pass->best.at + pages_out, pass->best.n, pass->best.event, &has_rest));
   /* no later copy out is nearer */
-  const int is_used = !pages_out || (has_out && s->valid && s->last[pass->out_at] > pass->out_at);
+  const int is_used = !pages_out || (has_out && s->valid && s->last[pass->best.out_at] > pass->best.out_at);
   if (has_rest && is_used) plim_space_sequence_trim(s);
   if (has_rest && is_used && s->valid) return PLIM_OK;
-  if (!has_rest) PLIM_TRY(plim_space_sequence_insert(s, pass->chosen_at + has_out, pass->n_chosen, pass->chosen));
-  if (pages_out && !has_out) PLIM_TRY(plim_space_sequence_insert(s, pass->out_at, 1, &pass->out));
+  if (!has_rest) PLIM_TRY(plim_space_sequence_insert(s, pass->best.at + has_out, pass->best.n, pass->best.event));
+  if (pages_out && !has_out) PLIM_TRY(plim_space_sequence_insert(s, pass->best.out_at, 1, &pass->best.out));
   return plim_space_sequence_analyse(s);
 }
 
@@ -319,14 +324,14 @@ static plim_status cover_once(cover_pass *pass, cover_state *state) {
   *state = STUCK;
   count_short(pass);
   find_touches(pass);
-  pass->best = INFINITY;
-  pass->n_chosen = 0;
+  pass->best.score = INFINITY;
+  pass->best.n = 0;
   for (int32_t e = 0; e < pass->at; e++) {
     if (pass->previous[e] < 0 || pass->next[e] <= pass->at) continue;
-    weigh_ways(pass, e);
+    weigh_decisions(pass, e);
     if (plim_effort_over(pass->problem->ctx, spaces_tuning.cover.work_a_buffer)) return PLIM_OK;
   }
-  if (pass->n_chosen == 0) return PLIM_OK;
+  if (pass->best.n == 0) return PLIM_OK;
   *state = COVERING;
   return decide(pass);
 }
@@ -352,14 +357,14 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   *fits = 0;
   PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *pass.seen, &pass.seen));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill, &pass.fill));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.best.event, &pass.best.event));
   PLIM_TRY_OR_DONE(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
   PLIM_TRY_OR_DONE(cover(&pass, &state));
   *fits = state == COVERED;
 done:
   plim_release(ctx, pass.seen, n, sizeof *pass.seen);
   plim_release(ctx, pass.fill, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill);
-  plim_release(ctx, pass.chosen, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen);
+  plim_release(ctx, pass.best.event, PLIM_SPACE_REFILLS + 1, sizeof *pass.best.event);
   plim_release(ctx, pass.previous, pass.capacity, sizeof *pass.previous);
   plim_release(ctx, pass.next, pass.capacity, sizeof *pass.next);
   plim_release(ctx, pass.short_before, pass.capacity + 1, sizeof *pass.short_before);

@@ -1,5 +1,5 @@
 /* Makes a sequence within budgets in one pass, with memory as a cache. Runs are taken in program order. What a run
- * reads and is not there is brought: copied from another space, or run again with what that needs. Where there is no
+ * reads and is not there is brought: copied from another space, or recomputed with what that needs. Where there is no
  * room, the buffer is evicted whose return costs least by its bytes and by the runs until its next reader. A buffer is
  * copied out at that moment, where a link and room are there and copies cost less than a recompute.
  *
@@ -35,18 +35,20 @@ typedef struct demand_pass {
   const plim_space_problem *problem;
   const plim_space_rules *rules;
   const plim_space_weights *weights;
-  plim_space_events to;
-  plim_block block; /* of the arrays but the stack */
-  int64_t *used;    /* [n_spaces] */
-  int32_t *place;   /* [n_spaces][nodes] index in live + 1; 0: not there */
-  int32_t *pins;    /* [n_spaces][nodes] runs that wait for others and read it */
-  int32_t *live;    /* [n_spaces][nodes] what is there */
+  plim_space_events made; /* the sequence so far */
+  plim_block block;       /* of the arrays but the stack */
+  int64_t *used;          /* [n_spaces] */
+  int32_t *place;         /* [n_spaces][nodes] index in live + 1; 0: not there */
+  int32_t *pins;          /* [n_spaces][nodes] runs that wait for others and read it */
+  int32_t *live;          /* [n_spaces][nodes] what is there */
   int32_t *n_live;
-  double *again;   /* [nodes] what the return of a node costs that was evicted, with all that was evicted before it */
-  int32_t *next;   /* [nodes] index of the next reader among its readers */
-  int32_t *extra;  /* [nodes] run again for the run in hand */
-  uint8_t *listed; /* [nodes] stands in extra */
-  int32_t n_extra, at, turn;
+  double *return_cost;  /* [nodes] of what was evicted: what its return costs, with all that was evicted before it */
+  int32_t *next;        /* [nodes] index of the next reader among its readers */
+  int32_t *repeated;    /* [n_repeated] nodes that are recomputed for the run in hand */
+  uint8_t *is_repeated; /* [nodes] */
+  int32_t n_repeated;
+  int32_t at;                              /* the run in hand: a node */
+  int32_t look;                            /* number of the next look for candidates, each of which begins elsewhere */
   candidate candidate[PLIM_SPACE_LEAVERS]; /* of the space candidates_of, found before */
   int32_t n_candidates, candidates_of;
   frame *stack;
@@ -118,15 +120,15 @@ static double reload_cost(const demand_pass *pass, int32_t space, int32_t node, 
 }
 
 /* What the return of a node to a space costs, once it is evicted. */
-static double return_cost(const demand_pass *pass, int32_t space, int32_t node, int32_t *out) {
+static double find_return_cost(const demand_pass *pass, int32_t space, int32_t node, int32_t *out) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
-  int32_t n = v->n_preds < spaces_tuning.demand.preds ? v->n_preds : spaces_tuning.demand.preds;
+  int32_t n = v->n_preds < spaces_tuning.demand.preds_max ? v->n_preds : spaces_tuning.demand.preds_max;
   double copies = reload_cost(pass, space, node, out), again, missing = 0;
   if (device < 0 || !pass->rules->recompute || v->once) return copies;
   again = plim_space_run_cost(pass->problem, pass->weights, node, device);
   if (again >= copies) return copies;
-  for (int32_t i = 0; i < n; i++) missing += is_there(pass, space, v->pred[i]) ? 0 : pass->again[v->pred[i]];
+  for (int32_t i = 0; i < n; i++) missing += is_there(pass, space, v->pred[i]) ? 0 : pass->return_cost[v->pred[i]];
   if (n > 0) again += missing * v->n_preds / n;
   if (again >= copies) return copies;
   *out = -1;
@@ -140,16 +142,16 @@ static candidate weigh_eviction(demand_pass *pass, int32_t space, int32_t node) 
   if (pass->pins[cell(pass, space, node)] > 0) c.score = INFINITY;
   if (pass->pins[cell(pass, space, node)] > 0 || reader == INT32_MAX) return c;
   double held = (double)pass->problem->node[node].bytes * ((double)(reader - pass->at) + 1);
-  c.cost = return_cost(pass, space, node, &c.out);
+  c.cost = find_return_cost(pass, space, node, &c.out);
   c.score = c.cost / (held > 1 ? held : 1);
   return c;
 }
 
-/* Those that may leave the space next, the best last: of a part of what is there, each time another one. */
+/* List what may leave the space next, the best last. Each look weighs another part of what is there. */
 static void find_candidates(demand_pass *pass, int32_t space) {
-  int32_t n = pass->n_live[space], stride = n / spaces_tuning.demand.looked + 1, found = 0;
+  int32_t n = pass->n_live[space], stride = n / spaces_tuning.demand.looked_max + 1, found = 0;
   candidate *best = pass->candidate;
-  for (int32_t i = pass->turn++ % stride; i < n; i += stride) {
+  for (int32_t i = pass->look++ % stride; i < n; i += stride) {
     const candidate c = weigh_eviction(pass, space, pass->live[cell(pass, space, i)]);
     if (isinf(c.score) || (found == PLIM_SPACE_LEAVERS && c.score >= best[0].score)) continue;
     if (found == PLIM_SPACE_LEAVERS) memmove(best, best + 1, (size_t)--found * sizeof *best);
@@ -180,18 +182,18 @@ static int evict(demand_pass *pass, int32_t space) {
   const candidate c = next_candidate(pass, space);
   if (isinf(c.score)) return 0;
   if (c.out >= 0) {
-    plim_space_events_add(&pass->to, PLIM_SPACE_COPY, c.node, c.out);
+    plim_space_events_add(&pass->made, PLIM_SPACE_COPY, c.node, c.out);
     enter_space(pass, pass->problem->platform->link[c.out].to, c.node);
   }
   leave_space(pass, space, c.node);
-  pass->again[c.node] = c.cost;
+  pass->return_cost[c.node] = c.cost;
   return 1;
 }
 
 static int make_room(demand_pass *pass, int32_t space, int64_t bytes) {
   while (!has_bytes(pass, space, bytes)) {
-    int32_t tries = pass->n_live[space] / spaces_tuning.demand.looked + 1; /* each looks at others */
-    if (plim_effort_over(pass->ctx, 10 * spaces_tuning.demand.looked)) return 0;
+    int32_t tries = pass->n_live[space] / spaces_tuning.demand.looked_max + 1; /* each looks at others */
+    if (plim_effort_over(pass->ctx, 10 * spaces_tuning.demand.looked_max)) return 0;
     while (tries > 0 && !evict(pass, space)) tries--;
     if (tries == 0) return 0;
   }
@@ -224,20 +226,20 @@ static plim_status bring_node(demand_pass *pass, int32_t node, int32_t space, in
     *able = make_room(pass, space, pass->problem->node[node].bytes);
     --*pins;
     if (!*able) return PLIM_OK;
-    plim_space_events_add(&pass->to, PLIM_SPACE_COPY, node, best);
+    plim_space_events_add(&pass->made, PLIM_SPACE_COPY, node, best);
     enter_space(pass, space, node);
     return PLIM_OK;
   }
   *able = device >= 0 && pass->rules->recompute && !pass->problem->node[node].once;
   if (!*able) return PLIM_OK;
-  if (!pass->listed[node]) pass->extra[pass->n_extra++] = node;
-  pass->listed[node] = 1;
+  if (!pass->is_repeated[node]) pass->repeated[pass->n_repeated++] = node;
+  pass->is_repeated[node] = 1;
   return push_run(pass, node, device);
 }
 
 static void run_node(demand_pass *pass, const frame *f, int32_t space) {
   const plim_space_node *v = &pass->problem->node[f->node];
-  plim_space_events_add(&pass->to, PLIM_SPACE_RUN, f->node, f->device);
+  plim_space_events_add(&pass->made, PLIM_SPACE_RUN, f->node, f->device);
   enter_space(pass, space, f->node);
   for (int32_t i = 0; i < v->n_preds; i++) pass->pins[cell(pass, space, v->pred[i])]--;
 }
@@ -259,13 +261,13 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
       PLIM_TRY(bring_node(pass, v->pred[f->pred], space, able));
       continue;
     }
-    *able = *able && pass->to.n < spaces_tuning.demand.events_a_node * (int64_t)pass->problem->n &&
+    *able = *able && pass->made.n < spaces_tuning.demand.events_a_node * (int64_t)pass->problem->n &&
             make_room(pass, space, v->bytes + v->workspace);
     if (!*able) return PLIM_OK;
     run_node(pass, f, space);
     pass->n_stack--;
   }
-  return pass->to.status;
+  return pass->made.status;
 }
 
 /* What no later run reads leaves. */
@@ -276,11 +278,11 @@ static void drop_unread(demand_pass *pass) {
     if (next_reader(pass, v->pred[i]) == INT32_MAX) leave_everywhere(pass, v->pred[i]);
   }
   if (v->n_succs == 0) leave_everywhere(pass, last);
-  for (int32_t i = 0; i < pass->n_extra; i++) {
-    pass->listed[pass->extra[i]] = 0;
-    if (next_reader(pass, pass->extra[i]) == INT32_MAX) leave_everywhere(pass, pass->extra[i]);
+  for (int32_t i = 0; i < pass->n_repeated; i++) {
+    pass->is_repeated[pass->repeated[i]] = 0;
+    if (next_reader(pass, pass->repeated[i]) == INT32_MAX) leave_everywhere(pass, pass->repeated[i]);
   }
-  pass->n_extra = 0;
+  pass->n_repeated = 0;
 }
 
 /* ---- the whole ---- */
@@ -293,16 +295,16 @@ static void lay_out(demand_pass *pass) {
   pass->place = plim_block_take(b, spaces * n, sizeof *pass->place);
   pass->pins = plim_block_take(b, spaces * n, sizeof *pass->pins);
   pass->live = plim_block_take(b, spaces * n, sizeof *pass->live);
-  pass->again = plim_block_take(b, n, sizeof *pass->again);
+  pass->return_cost = plim_block_take(b, n, sizeof *pass->return_cost);
   pass->next = plim_block_take(b, n, sizeof *pass->next);
-  pass->listed = plim_block_take(b, n, sizeof *pass->listed);
-  pass->extra = plim_block_take(b, n, sizeof *pass->extra);
+  pass->is_repeated = plim_block_take(b, n, sizeof *pass->is_repeated);
+  pass->repeated = plim_block_take(b, n, sizeof *pass->repeated);
 }
 
 plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
                               int32_t *fits) {
   const plim_space_problem *p = s->problem;
-  demand_pass pass = {.ctx = p->ctx, .problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
+  demand_pass pass = {.ctx = p->ctx, .problem = p, .rules = rules, .weights = weights, .made = {.ctx = p->ctx}};
   int32_t able = 1;
   plim_status status;
   *fits = 0;
@@ -314,12 +316,12 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
     PLIM_TRY_OR_DONE(run_stack(&pass, &able));
     if (able) drop_unread(&pass);
   }
-  if (able && pass.to.n > 0) {
-    PLIM_TRY_OR_DONE(plim_space_sequence_take(s, &pass.to));
+  if (able && pass.made.n > 0) {
+    PLIM_TRY_OR_DONE(plim_space_sequence_take(s, &pass.made));
     *fits = s->valid && plim_space_sequence_is_within(s, rules->budget);
   }
 done:
-  plim_space_events_free(&pass.to);
+  plim_space_events_free(&pass.made);
   plim_block_release(pass.ctx, &pass.block);
   plim_release(pass.ctx, pass.stack, pass.stack_capacity, sizeof *pass.stack);
   return status;

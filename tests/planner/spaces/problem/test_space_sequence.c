@@ -32,7 +32,7 @@ static void expect_equal(const plim_space_sequence *a, const plim_space_sequence
     cr_assert(a->event[e].kind == b->event[e].kind && a->event[e].node == b->event[e].node &&
               a->event[e].at == b->event[e].at);
     cr_assert_eq(a->last[e], b->last[e], "seed %llu: last of %d", (unsigned long long)seed, e);
-    cr_assert_eq(a->before[e], b->before[e], "seed %llu: before %d", (unsigned long long)seed, e);
+    cr_assert_eq(a->previous_filler[e], b->previous_filler[e], "seed %llu: before %d", (unsigned long long)seed, e);
     cr_assert_eq(a->first_read[e + 1], b->first_read[e + 1], "seed %llu: reads of %d", (unsigned long long)seed, e);
     for (int32_t i = a->first_read[e]; i < a->first_read[e + 1]; i++) cr_assert_eq(a->read[i], b->read[i]);
   }
