@@ -158,7 +158,7 @@ static void begin_packing(plim_bottom_up *bottom_up) {
   }
 }
 
-/* A box with `low` up to this may be placed next. */
+/* The highest `low` of a box that may be placed next. */
 static int64_t limit_of(const plim_bottom_up *bottom_up, pick how) {
   int64_t limit = INT64_MAX;
   for (int32_t k = 0; k < bottom_up->groups; k++) {
@@ -205,8 +205,7 @@ static int64_t lift(plim_bottom_up *bottom_up, const waiting_box *placed) {
   return highest;
 }
 
-/* One packing; returns its size in units. INT64_MAX as soon as it is known to be above `enough`, or when the effort is
- * over. */
+/* Make one packing. Returns its size in units, or INT64_MAX once that is above `enough` or the effort is over. */
 static int64_t fill(plim_bottom_up *bottom_up, pick how, int64_t enough, int64_t *offset) {
   int64_t size = 0;
   begin_packing(bottom_up);

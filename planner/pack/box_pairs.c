@@ -92,7 +92,7 @@ static int64_t aligned_down(const plim_units *units, int32_t box, int64_t offset
   return offset < 0 ? -1 : offset / units->align[box] * units->align[box];
 }
 
-/* `below` reaches so far over the bottom of `above`; returns whether a range changed. */
+/* Narrow the ranges of two boxes by their separation, with `below` under `above`. Returns 1 when a range changed. */
 static int narrow(plim_pairs *pairs, int32_t below, int32_t above, int64_t separation) {
   range *b = &pairs->range[below], *a = &pairs->range[above];
   int changed = 0;
@@ -107,7 +107,7 @@ static int narrow(plim_pairs *pairs, int32_t below, int32_t above, int64_t separ
   return changed;
 }
 
-/* Decide what can be one way only and narrow all ranges until nothing changes; 0: this branch fails. */
+/* Decide pairs that have one way left, and narrow all ranges, until nothing changes. 0: the branch fails. */
 static int propagate(plim_pairs *pairs) {
   for (int changed = 1; changed && pairs->nodes < pairs->limits->nodes;) {
     changed = 0;
@@ -129,8 +129,7 @@ static int propagate(plim_pairs *pairs) {
   return 1;
 }
 
-/* The open pair that leaves its boxes the least room, -1: all are decided. Pairs that the ranges decide alone stay
- * open until they matter. */
+/* Find the open pair whose boxes have the least freedom; -1: no pair is open. */
 static int32_t tightest(const plim_pairs *pairs) {
   int64_t least = INT64_MAX;
   int32_t found = -1;
@@ -170,7 +169,7 @@ static void restore_node(plim_pairs *pairs, int32_t depth) {
   memcpy(pairs->decided, pairs->chosen + (int64_t)depth * pairs->n_pairs, (size_t)pairs->n_pairs);
 }
 
-/* Depth first. A depth keeps the node before its decision, with the second choice made when the first is tried. */
+/* Search depth first. A depth tries its first choice, and keeps the ranges before it and the second choice. */
 static plim_pack_outcome search_pairs(plim_pairs *pairs) {
   int32_t depth = 0;
   for (;;) {

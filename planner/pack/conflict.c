@@ -32,7 +32,8 @@ static int larger_first(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-/* The largest boxes of a step, until they exceed the capacity: of plain boxes none could be left out. */
+/* Mark the largest boxes that are alive at a command, until their sum exceeds the capacity. Without any one of them the
+ * others would fit, where boxes are plain. */
 static plim_status mark_step(deletion_filter *filter, int64_t time, plim_conflict *out) {
   sized *alive = NULL;
   int32_t n = 0, used = 0;
@@ -52,12 +53,12 @@ static plim_status mark_step(deletion_filter *filter, int64_t time, plim_conflic
   return PLIM_OK;
 }
 
-/* A deadline ends the questions, a cancel all of it. */
+/* The time is over: after a cancel the call fails, after a deadline it goes on without answers. */
 static plim_status stopped(const deletion_filter *filter) {
   return plim_context_cancelled(filter->ctx) ? plim_fail(filter->ctx, PLIM_ECANCEL, "packing was cancelled") : PLIM_OK;
 }
 
-/* Are the marked boxes proven not to fit? LIMIT when the nodes are spent or the effort is over. */
+/* Ask exact search whether the marked boxes fit. LIMIT: it did not answer within the nodes or the time. */
 static plim_status try_to_refute(deletion_filter *filter, plim_pack_outcome *outcome) {
   plim_selection chosen = {0};
   plim_units units = {0};
@@ -98,7 +99,7 @@ static plim_status drop_if_not_needed(deletion_filter *filter, int32_t from, int
   return status;
 }
 
-/* Of the marked boxes. */
+/* Drop boxes that are marked and not needed. If the marked boxes are not proved too many, all marks go. */
 static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_conflict *out) {
   int32_t n = filter->boxes->n, is_answered = 1;
   plim_pack_outcome outcome;
@@ -127,14 +128,14 @@ static plim_status filter_boxes(deletion_filter *filter, uint8_t *before, plim_c
   return PLIM_OK;
 }
 
-/* Are the boxes such that those of one step fit when their sum does? */
+/* Are the boxes such that those of one command fit when their sum does? */
 static int are_plain(const plim_units *units) {
   int plain = units->is_plain;
   for (int32_t x = 0; x < units->n; x++) plain &= units->fixed[x] < 0;
   return plain;
 }
 
-/* Too much at one step; fewer of these boxes may do where they are not plain. */
+/* The boxes of one command are too large. Where they are not plain, fewer of them may not fit either. */
 static plim_status explain_step(deletion_filter *filter, const plim_units *units, uint8_t *before, plim_conflict *out) {
   plim_conflict fewer = {0};
   PLIM_TRY(mark_step(filter, units->peak_time, out));

@@ -61,8 +61,8 @@ static uint64_t hash_of(const plim_niche *niche, const plim_niche_frame *frame) 
 
 typedef enum verdict { OPEN, SOLVED, FAILED } verdict;
 
-/* Add where the boxes lie by which there are no more answers: none can come below the candidates, nor below what the
- * floor rises to. */
+/* A node fails when all its options fail. Add to its reason the sections that limit the options to those it has: no box
+ * can come below the candidates, nor below what the floor rises to. */
 static void blame_floor(const plim_niche *niche, plim_niche_frame *frame, plim_section_range span, int left_out) {
   int32_t first = frame->section, last = frame->section + 1;
   if (niche->node.slack[frame->section] > 0 || left_out) {
@@ -83,7 +83,7 @@ static int has_any(const uint64_t *set, int32_t first, int32_t last) {
   return any;
 }
 
-/* The reason names lows that borders raised: then what is beside these borders is to blame as well. */
+/* Where the reason has a section of a box that borders raised, add the sections beside these borders. */
 static void blame_borders(const plim_niche *niche, plim_niche_frame *frame) {
   int blamed = 0;
   for (int32_t i = 0; i < frame->n_waiting && !blamed; i++) {
@@ -112,7 +112,7 @@ static int propagate(plim_niche *niche, plim_niche_frame *frame) {
   return 1;
 }
 
-/* A niche cannot be covered: of its sections, the last that can be filled from the left gets the weight. */
+/* Fail a node in which a niche cannot be covered. The section at which filling from the left ends gets more weight. */
 static void fail_uncovered(plim_niche *niche, plim_niche_frame *frame, plim_section_range span) {
   int32_t last = span.last;
   while (!niche->node.from_left[last]) last--;
@@ -143,7 +143,7 @@ static verdict enter_node(plim_niche *niche, const plim_niche_frame *parent, pli
   return OPEN;
 }
 
-/* A box of a child. */
+/* The box as the child has it: what borders raised at the parent has no witness. */
 static waiting_box inherit(const waiting_box *from) {
   return (waiting_box){from->low, from->box, from->is_raised ? -1 : from->witness, 0};
 }
@@ -178,7 +178,7 @@ static void make_child(const plim_niche *niche, const plim_niche_frame *frame, p
   to->n_waiting = n;
 }
 
-/* Sections of the decision that was tried last. */
+/* The sections that the option tried last concerns. */
 static plim_section_range span_of(const plim_niche *niche, const plim_niche_frame *frame) {
   int32_t x = frame->option[frame->at - 1];
   if (x == RAISE) return (plim_section_range){frame->section, frame->section + 1};
@@ -209,7 +209,7 @@ static int is_to_blame(const plim_niche *niche, const plim_niche_frame *failed, 
   return blamed;
 }
 
-/* The answer that was tried last failed: the others are tried only when it was to blame. */
+/* The option tried last failed. Where it was not to blame, the node takes over the reason, and tries no other. */
 static void inherit_reason(const plim_niche *niche, plim_niche_frame *frame, const plim_niche_frame *child) {
   int blamed = is_to_blame(niche, child, span_of(niche, frame));
   for (int32_t w = 0; w < niche->words; w++) frame->reason[w] = child->reason[w] | (blamed ? frame->reason[w] : 0);

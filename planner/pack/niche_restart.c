@@ -12,7 +12,7 @@ enum { KEYS = 4 };
 
 typedef plim_niche_shape shape;
 
-/* What a restart tries; the first ones take turns without noise. */
+/* What a restart tries. */
 typedef struct restart_trial {
   plim_niche_policy policy;
   int32_t key, stacked, following; /* percent of compounds that are made where they can be */
@@ -121,7 +121,8 @@ static void make_loose_compounds(plim_niche *niche, const restart_trial *trial, 
   }
 }
 
-/* A compound of each box, then compounds of compounds, until nothing changes. By chance they are made in one pass. */
+/* Begin with a compound of each box, and join compounds until nothing changes. Some restarts, drawn at random, end
+ * after one pass. */
 static void make_compounds(plim_niche *niche, const restart_trial *trial, plim_random *random) {
   for (int32_t x = 0; x < niche->n; x++) {
     const plim_section_range *span = &niche->sections.span[niche->sections.span_first[x]];

@@ -96,10 +96,10 @@ static int may_go_on(const pack_state *pack) {
   return !plim_effort_over(pack->units.ctx, pack->units.n);
 }
 
-/* Repair packs by first-fit alone, without a look at what packed the best order: best-fit may have, or hints may have
- * been followed. Then a round counts as no worse only where first-fit comes down to the best size, and each round
- * before that begins with the best order. To begin with the size of first-fit's own packing, or to repair by best-fit
- * after best-fit, was no better on average, on problems with fixed offsets or alignments. */
+/* Repair the best order by moves and first-fit. A round that packs higher than the one before is taken back.
+ * Best-fit, or hints, may have packed the best order. First-fit may then need many rounds to come down to its size, and
+ * each of these rounds begins with the best order. Two other rules were no better on average, on problems with fixed
+ * offsets or alignments: to begin with first-fit's own size, and to repair by best-fit after best-fit. */
 static void repair_order(pack_state *pack, int32_t rounds) {
   const size_t order_size = (size_t)pack->units.n * sizeof *pack->order;
   const size_t trial_size = (size_t)pack->units.n * sizeof *pack->trial;
@@ -133,8 +133,8 @@ static void keep_trial(pack_state *pack) {
   }
 }
 
-/* Exact search. With a target, all nodes are for the target. Without one, bisect between the largest size that was not
- * found and the best. */
+/* Search exactly. With a target, all nodes are for it. Without one, the sizes asked for bisect what lies between the
+ * best size and the largest one that was not found. */
 static plim_status search_exactly(pack_state *pack, int64_t nodes) {
   plim_exact *exact = NULL;
   plim_status status;
@@ -157,7 +157,7 @@ done:
   return status;
 }
 
-/* All orders, by first-fit and by best-fit. Boxes are placed at their hints where those end below hint_limit. */
+/* Pack all orders, by first-fit and by best-fit. Hints count up to a top of hint_limit. */
 static void try_family(pack_state *pack, int64_t hint_limit) {
   pack->hint_limit = hint_limit;
   for (int order = 0; order < 2 * FIT_ORDERS && may_go_on(pack); order++) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Buffers that are written over each other share their bytes: a chain of them is one buffer of the list. */
+/* Buffers that overwrite each other in place share their bytes. A chain of them is one buffer of the list. */
 typedef struct buffer_chains {
   const plim_graph *graph;
   const plim_plan *plan;

@@ -1,8 +1,8 @@
 /* Skyline packing: each box lies on the highest top among the boxes before it that overlap it in time.
  *
- * A segment tree has a leaf for each moment at which a box begins. A node has two figures: the highest top of a box
- * that covers all of its moments, and of a box that covers any of them. The top of a new box is at least as high as all
- * before it at its moments, so that nothing has to be pushed down the tree. O(log n) a box. */
+ * A segment tree has a leaf for each moment at which a box begins. A node has two figures: the highest top among boxes
+ * that cover all of its moments, and among boxes that cover any of them. The top of a new box is no lower than
+ * what is before it at its moments. So nothing has to be pushed down the tree. O(log n) a box. */
 #include "planner/pack/packers.h"
 #include "runtime/base/integers.h"
 

@@ -136,8 +136,8 @@ static int ask_for_size(pack_solver *solver, int64_t capacity, int32_t round) {
 
 /* ---- niche search ---- */
 
-/* The packed size that a restart asks for: mostly the capacity, or the best less one; in turn the bound, and one
- * between them. A tight size prunes more. */
+/* The packed size that a restart asks for. It is mostly the capacity, or the best size less one. In turn it is the
+ * bound, or a size between the two: a tight size prunes more. */
 static int64_t niche_capacity(const pack_solver *solver) {
   int64_t unit = solver->chosen.boxes.align, bound = solver->found.bound / unit,
           most = solver->found.packed_bytes / unit - 1;
@@ -153,7 +153,7 @@ static int64_t niche_capacity(const pack_solver *solver) {
   }
 }
 
-/* Restarts beside a round of exact search: one at least, then as long as they take their share. */
+/* Restarts of niche search beside a round of exact search. There is one at least, and more within their share. */
 static void search_niches(pack_solver *solver) {
   do {
     if (!solver->niche || is_done(solver)) return;
@@ -267,7 +267,7 @@ static plim_status give_solution(pack_solver *solver, int64_t *offset, plim_pack
   return status;
 }
 
-/* Of very many boxes first-fit takes seconds: it gets a part of the time. */
+/* First-fit takes seconds for very many boxes, so it gets a part of the time. */
 static int64_t first_fit_deadline(const pack_solver *solver) {
   int64_t limit = solver->options->time_limit_ns;
   return solver->chosen.boxes.n > PLIM_EXACT_MAX && limit > 0

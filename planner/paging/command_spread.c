@@ -1,5 +1,6 @@
-/* Spreads the copies of a list over time. A copy out stands where it has ended, so that its source stays as long as the
- * copy takes. A copy in begins as early as its reader asks for. Bytes limit both.
+/* Spreads the copies of a list over time, so that they run beside compute. A copy out moves down to the place at which
+ * it has ended: its source keeps its bytes for that long. A copy in moves up until it ends before its reader begins.
+ * Both move only as far as bytes allow.
  *
  * Example: runs take 2 ns, a copy 3 ns. A copy out stands after the last use of x, and runs r and s follow. It moves to
  * after s, the first place that begins no earlier than the copy has ended: x keeps its bytes until then, and what takes
@@ -30,7 +31,7 @@ static void set_live(const copy_spread *spread, int32_t space) {
   for (int32_t i = 1; i <= list->n; i++) spread->live[i] += spread->live[i - 1];
 }
 
-/* When each place of the order begins, if no run ever waits for another queue. */
+/* Set when each place of the order begins, as if no run ever waited for another queue. */
 static void set_clock(const copy_spread *spread) {
   const plim_command_list *list = spread->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
@@ -62,8 +63,8 @@ static void narrow_range(int32_t place, int32_t own, int32_t *low, int32_t *high
   if (place > own && place < *high) *high = place;
 }
 
-/* Copy c may stand between the places low and high: between what writes its source, or uses its target, before and
- * after it, and away from the other buffers of its storage in the two spaces. */
+/* Find the range of places (low, high) in which copy c may stand. Commands that write its source or use its target stay
+ * on their side of it. So do the other buffers of its storage in the two spaces. */
 static void find_range(const plim_command_list *list, int32_t c, int32_t source, int32_t target, int32_t *low,
                        int32_t *high) {
   const plim_command_list_buffer *from = &list->buffer[source], *to = &list->buffer[target];
@@ -101,7 +102,7 @@ static int is_copy(const copy_spread *spread, int32_t c, int computes) {
   return m->kind == PLIM_COMMAND_COPY && spread->computes[m->to] == computes;
 }
 
-/* Copies out, in their order: each stands where it has ended, if its source may stay so long. */
+/* Move each copy out, from the first to the last, down to where it has ended. It stops where its source has no room. */
 static void delay_outs(const copy_spread *spread) {
   plim_command_list *list = spread->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
@@ -125,7 +126,7 @@ static void delay_outs(const copy_spread *spread) {
   }
 }
 
-/* Copies in, from the last to the first: each begins as early as its reader asks for. */
+/* Move each copy in, from the last to the first, up to where it must begin to end in time. It stops where bytes end. */
 static void advance_ins(const copy_spread *spread) {
   plim_command_list *list = spread->list;
   int64_t free_ns[PLIM_PLAN_QUEUES];

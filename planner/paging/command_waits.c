@@ -1,6 +1,6 @@
-/* What each command of a list waits for, and the plan. A command waits for what filled the buffers that it reads, for
- * all that touched what it writes, and for all that touched the bytes that its buffers begin to use. In a serial list
- * it waits for the command before it, too. */
+/* Finds what each command of a list waits for, and makes the plan. A command waits for what filled the buffers that it
+ * reads. It waits for all that touched the buffers that it writes, and for all that touched bytes which its buffers
+ * take over. In a serial list it also waits for the command before it. */
 #include <string.h>
 
 #include "planner/paging/command_list.h"

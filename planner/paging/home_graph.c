@@ -19,7 +19,7 @@ enum { NAME_BYTES = 32 };
 
 /* ---- what is at home there ---- */
 
-/* Does the op update a parameter? Else it has nothing to update left in the graph without its states. */
+/* Does the op update a parameter? An op that updates states alone would update nothing without them. */
 static int updates_param(const plim_graph *g, const plim_op *op) {
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (g->storage[op->updates[i]].role == PLIM_ROLE_PARAM) return 1;
@@ -34,7 +34,7 @@ static const char *storage_name(const plim_graph *g, int32_t s) {
   return "";
 }
 
-/* Has the plan beside which this one is made the storage of that name at home in the page space? */
+/* Does the plan beside this one have the storage of that name at home in the page space? */
 static int is_homed_beside(const plim_paging *o, const char *name, plim_role role) {
   const int32_t v = plim_graph_find_value(o->beside_graph, name), s = v < 0 ? -1 : o->beside_graph->value[v].storage;
   if (s < 0 || o->beside_graph->storage[s].role != role) return 0;
@@ -45,7 +45,7 @@ static int is_homed_beside(const plim_paging *o, const char *name, plim_role rol
   return 0;
 }
 
-/* Parameters whose bytes are a small part of all stay in the arena: a copy has a latency. */
+/* Where storage s is at home. A small parameter stays in the arena, since each copy costs a latency. */
 static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, int64_t min_param_bytes) {
   int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
   int readers = g->reader_first[s + 1] > g->reader_first[s];
@@ -64,7 +64,7 @@ static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, i
   return updates && !plim_op_reads(op, s) ? home : PLIM_HOME_ARENA;
 }
 
-/* INT64_MAX: no parameter is at home in the page space. */
+/* The least bytes of a parameter that may be at home in the page space; INT64_MAX: none may. */
 static int64_t min_param_bytes(const plim_graph *g, int params) {
   int64_t bytes = 0;
   for (int32_t s = 0; s < g->n_storages; s++) {

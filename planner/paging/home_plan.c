@@ -78,7 +78,7 @@ static void begin_buffer(home_pass *pass, int32_t i, int64_t away) {
   pass->now[b->space][s] = id;
 }
 
-/* Inputs that a run writes over end there, and their outputs have their boxes. */
+/* Outputs that overwrite inputs take over their bytes, and the buffers of the inputs end. */
 static void overwrite_inputs(home_pass *pass, const plim_command *command, const plim_op *op) {
   for (int32_t i = 0; i < command->n_pairs; i++) {
     int32_t in = pass->now[0][pass->graph->value[op->in[command->pair[i].in]].storage];
@@ -87,7 +87,7 @@ static void overwrite_inputs(home_pass *pass, const plim_command *command, const
   }
 }
 
-/* A copy of a parameter from its home, in place of a run or a copy that begins its buffer. */
+/* Copy a parameter from its home. The copy stands for a run of "home in", or for a copy that begins the buffer. */
 static void copy_from_home(home_pass *pass, int32_t s, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; i++) {
     const plim_plan_buffer *b = &pass->plan->buffer[i];
@@ -214,7 +214,7 @@ done:
   return status;
 }
 
-/* The faster one of *best and the lowered plan. `plan` NULL: nothing to do. */
+/* Lower the plan, and keep it in *best where it is better. plan NULL: nothing is done. */
 static plim_status lower_better(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
                                 int64_t keep_all_ns, plim_plan **best) {
   plim_plan *lowered = NULL;
@@ -224,7 +224,7 @@ static plim_status lower_better(const plim_home_graph *without, const plim_plan 
   return PLIM_OK;
 }
 
-/* Keys of the graph without, where the options give those of the graph. */
+/* Set the numerics keys of the graph without homes from those that the options give. */
 static void set_keys(const plim_home_graph *homed, const char *const *of, const char **numerics_key) {
   for (int32_t o = 0; o < homed->graph->n_ops; o++) numerics_key[o] = homed->op[o] < 0 ? "home" : of[homed->op[o]];
 }

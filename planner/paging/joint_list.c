@@ -1,8 +1,8 @@
-/* Between plans of a step and sequences of its problem over spaces.
+/* Turns plans of a training step into sequences of its problem over spaces, and sequences into command lists.
  *
- * A sequence knows nodes, a list knows storages. So first each event gets the storages that it reads and fills: a
- * version is a storage in a space from the event that fills it. Then what nothing reads is found, from the last event
- * to the first. At last the events become commands.
+ * A sequence has nodes, a list has storages. A version is a storage in a space, from the event that fills it on. First
+ * each event gets the versions that it reads and fills. Then the last reader of each version is found, from the last
+ * event to the first: what nothing reads gets no command. At last the events become commands.
  *
  * Example: f reads the parameter w, u updates it, and the sequence is f, u, f'. A sequence knows no versions: the
  * second run of f must see w as the first did, so u moves after it: f, f', u.
@@ -158,8 +158,8 @@ static plim_status walk_events(list_pass *pass, int32_t *fits) {
   return PLIM_OK;
 }
 
-/* Versions that are read; a copy that fills none of them reads nothing. An output of the graph has to be in space 0 at
- * the end. */
+/* Find the last event that reads each version. A copy reads nothing where nothing reads what it fills. An output of the
+ * graph must be in space 0 at the end. */
 static void find_last_reads(list_pass *pass, int32_t *fits) {
   for (int32_t s = 0; s < pass->graph->n_storages; s++) {
     int32_t at = *latest_of(pass, s, 0);
@@ -214,8 +214,8 @@ static int32_t version_read(const list_pass *pass, int32_t e, int32_t storage) {
   return -1;
 }
 
-/* The buffer that the output is written over: of an input that nothing reads after event e; -1: none. The pair is noted
- * in the command. */
+/* Choose an input that the output overwrites, and add the pair to the command. Nothing reads the input after event e.
+ * Returns the buffer of the input; -1: there is none. */
 static int32_t choose_pair(const list_pass *pass, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
   const plim_graph *g = pass->graph;
   for (int32_t i = 0; i < op->n_pairs; i++) {
@@ -299,21 +299,22 @@ typedef struct keyed_event {
   plim_space_event event;
 } keyed_event;
 
-/* Several updates have one key where they wait for the same event: program order then, which nodes have. */
+/* Updates that wait for the same event have equal keys. Nodes are in program order, so that decides among them. */
 static int by_key(const void *a, const void *b) {
   const keyed_event *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
   return plim_integers_compare(x->event.node, y->event.node);
 }
 
-/* Event e has the key 2 e. An update that runs too early has the next odd key after what it waits for. */
+/* Sorting by keys moves updates. Event e has the key 2 e, and so stays. An update that runs too early has the odd key
+ * that follows the key of what it waits for. */
 typedef struct key_table {
   keyed_event *row; /* [events] */
   int64_t *last;    /* [n_storages] greatest key of what touched a storage so far, in program order */
   int32_t *effects; /* [n_ops] the event of an op that updates; -1: none */
 } key_table;
 
-/* Keys of what updates nothing, which stays where it is. */
+/* Set the keys of all events, and list the updates. Note the last reader of each storage. */
 static void set_own_keys(const list_pass *pass, const key_table *keys) {
   memset(keys->last, 0, (size_t)pass->graph->n_storages * sizeof *keys->last);
   memset(keys->effects, -1, (size_t)pass->graph->n_ops * sizeof *keys->effects);
@@ -339,7 +340,7 @@ static void set_update_key(const plim_op *op, const key_table *keys, int64_t *ke
   }
 }
 
-/* Updates that run before a reader of the old version, or before an earlier update, move after it. */
+/* Move updates after the readers of the version before them, and after earlier updates. */
 static plim_status delay_updates(list_pass *pass) {
   key_table keys = {0};
   plim_status status;

@@ -1,6 +1,6 @@
-/* The search of planner/spaces on a training step. It counts bytes on the safe side, and no addresses. So the best plan
- * that is known says how many bytes of the problem fit into the budget: as many as it has there itself. The search gets
- * these bytes, and fewer where the plan of what it found does not pack. */
+/* Runs the search of planner/spaces on a training step. That search counts more bytes than a plan needs, and knows no
+ * addresses. So its budgets are not those of the options. They are the bytes that it counts for the best plan so far,
+ * which is known to fit. They shrink where a plan of what the search found does not pack. */
 #include "planner/paging/command_list.h"
 #include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_search_internal.h"
@@ -61,7 +61,7 @@ static plim_status begin_with_best(joint_search *search) {
   return PLIM_OK;
 }
 
-/* Where the list has more live bytes than a space, the problem gets as many fewer. *packs 0: it has more. */
+/* Where live bytes of the list exceed a budget, take the excess from the budget of the search. *packs 0: some do. */
 static plim_status compare_peaks(joint_search *search, plim_command_list *list, int32_t *packs) {
   int64_t peak_bytes;
   PLIM_TRY(plim_command_list_begin(list));
@@ -74,7 +74,7 @@ static plim_status compare_peaks(joint_search *search, plim_command_list *list, 
   return PLIM_OK;
 }
 
-/* The plan of a sequence, where it is better than the best. Where it does not fit the problem gets fewer bytes. */
+/* Make the plan of a sequence, and keep it where it is better. Where it does not pack, the search gets fewer bytes. */
 static plim_status lower_events(joint_search *search, const plim_space_events *events) {
   const plim_lowering lowering = {.paging = search->paging,
                                   .spaces = &search->spaces,
@@ -133,7 +133,7 @@ static plim_status search_once(joint_search *search, uint64_t seed) {
   return status;
 }
 
-/* Searches, each from the best plan. */
+/* Search several times, each time from the best plan. */
 static plim_status search_rounds(joint_search *search, const plim_profile *profile) {
   plim_queue_spaces_make(search->options, &search->spaces);
   PLIM_TRY(plim_queue_bound(search->graph, profile, search->paging, search->keep_all_ns, &search->bound_ns));

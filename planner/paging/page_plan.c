@@ -35,7 +35,7 @@ typedef struct alone_plan {
   plim_plan *plan; /* NULL: there is none */
 } alone_plan;
 
-/* One graph. */
+/* The search for a plan of one graph. */
 typedef struct page_search {
   plim_context *ctx;
   const plim_graph *graph;
@@ -48,20 +48,20 @@ typedef struct page_search {
   alone_plan *alone;
 } page_search;
 
-/* One set of variants. */
+/* What a page_search tries with one set of variants. */
 typedef struct page_attempt {
   page_search *search;
   const plim_profile *profile;
   const plim_plan *keep_all;
 } page_attempt;
 
-/* 1 / parts of the time that is left; 0: no limit. */
+/* One of `parts` equal parts of the time that is left; 0: time is not limited. */
 static int64_t part_of_time(const page_search *search, int64_t parts) {
   if (search->options->time_limit_ns <= 0) return 0;
   return plim_effort_left_ns(search->ctx) / parts + 1;
 }
 
-/* Begin a part of the work, for plim_effort_end: where time is limited, with 1 / parts of what is left. */
+/* Begin a part of the work, which plim_effort_end ends. Where time is limited, it has part_of_time. */
 static int64_t begin_part(const page_search *search, int64_t parts) {
   return plim_effort_begin(search->ctx, plim_effort_deadline_of(plim_now_ns(), part_of_time(search, parts)));
 }
@@ -70,8 +70,8 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
   return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
 }
 
-/* One device takes no less time than keep-all, though copies may draw more than runs; and what was found counts when
- * the time is over, or when any plan will do. */
+/* Is the best plan good enough to end? It is where any plan will do, or the time is over. On one device no plan is
+ * faster than keep-all; where energy counts, a slower plan may still be better. */
 static int is_enough(const page_search *search) {
   if (!search->best) return 0;
   if (search->paging->first_plan) return 1;
@@ -79,7 +79,7 @@ static int is_enough(const page_search *search) {
   return best || plim_effort_over(search->ctx, PLIM_EFFORT_LOOK);
 }
 
-/* Options of a planner for one arena, with 1 / parts of the time. */
+/* The options of a planner for one arena, which has part_of_time. */
 static plim_plan_options inner_options(const page_search *search, int64_t parts) {
   plim_plan_options inner = *search->options;
   inner.time_limit_ns = part_of_time(search, parts);
@@ -87,7 +87,7 @@ static plim_plan_options inner_options(const page_search *search, int64_t parts)
   return inner;
 }
 
-/* The time that a plan has to beat; INT64_MAX: none, as where a slower one may take less energy. */
+/* The time that a plan has to beat; INT64_MAX: any plan counts, since a slower one may take less energy. */
 static int64_t ns_to_beat(const page_search *search) {
   if (search->paging->powers) return INT64_MAX;
   int64_t best = search->best ? search->best->time_ns : INT64_MAX;
@@ -96,7 +96,7 @@ static int64_t ns_to_beat(const page_search *search) {
 
 /* ---- one set of variants ---- */
 
-/* Devices and copies for the runs of a plan of one arena. */
+/* Search devices and copies for the runs of a plan of one arena. */
 static plim_status search_from(const page_attempt *attempt, const plim_plan *base) {
   page_search *search = attempt->search;
   int64_t outer_ns = begin_part(search, paging_tuning.queue.part_of_time);
@@ -105,7 +105,8 @@ static plim_status search_from(const page_attempt *attempt, const plim_plan *bas
   return plim_effort_end(search->ctx, outer_ns, status);
 }
 
-/* `made` is a plan of one arena, or why there is none: devices for its runs, and it counts itself where it fits. */
+/* Take the outcome of a planner for one arena: `plan`, where `made` is PLIM_OK. The plan itself counts. With several
+ * devices, devices for its runs are searched first. */
 static plim_status add_one_arena_plan(const page_attempt *attempt, plim_status made, plim_plan *plan) {
   page_search *search = attempt->search;
   plim_status status = PLIM_OK;
@@ -115,7 +116,7 @@ static plim_status add_one_arena_plan(const page_attempt *attempt, plim_status m
   return status;
 }
 
-/* Every op once. */
+/* Try plans that run every op once, from the attempt's variants. */
 static plim_status try_keep_all(const page_attempt *attempt) {
   const page_search *search = attempt->search;
   plim_plan_options once = inner_options(search, paging_tuning.plan.last_part);
@@ -131,15 +132,15 @@ static plim_status try_keep_all(const page_attempt *attempt) {
   return add_one_arena_plan(attempt, made, plan);
 }
 
-/* Moves of the search for several spaces, a part of `moves`; 0: time limits it. */
+/* The moves of a search for all spaces as one arena, a part of `moves`; 0: the time alone limits it. */
 static int64_t joined_moves(const page_search *search, int64_t moves) {
   const int64_t part = moves / paging_tuning.plan.joined_moves_part;
   if (moves > 0) return part > 0 ? part : 1;
   return search->options->time_limit_ns > 0 ? 0 : paging_tuning.plan.joined_moves_an_op * (int64_t)search->graph->n_ops;
 }
 
-/* Bytes of all arenas, and a share of what of the page space keep-all may need beside them; -1: more than 63 bits
- * hold. */
+/* The bytes of all spaces as one arena: those of the arenas, and a share of the page space. Of the page space only what
+ * keep-all needs beyond the arenas counts. -1: they do not fit in 63 bits. */
 static int64_t joined_bytes(const page_attempt *attempt, double share) {
   const plim_paging *o = attempt->search->paging;
   int64_t bytes = attempt->search->options->budget_bytes, missing;
@@ -183,7 +184,7 @@ static plim_status make_alone(const page_attempt *attempt, const plim_plan_optio
   return alone->status == PLIM_OK ? plim_plan_from_parts(search->graph, alone->plan, out) : alone->status;
 }
 
-/* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
+/* Try a plan of the arena alone: what fits without pages is a plan with pages too. */
 static plim_status try_arena_alone(const page_attempt *attempt) {
   const page_search *search = attempt->search;
   plim_plan *plan = NULL;
@@ -196,7 +197,7 @@ static plim_status try_arena_alone(const page_attempt *attempt) {
   return add_one_arena_plan(attempt, made, plan);
 }
 
-/* A time limit leaves several spaces together what the arena alone has not used, since that is surer to have a plan. */
+/* Try plans that recompute. Where time is limited the arena alone comes first, since it is surer to have a plan. */
 static plim_status try_recompute(const page_attempt *attempt) {
   const page_search *search = attempt->search;
   const int limited = search->options->time_limit_ns > 0;
@@ -207,7 +208,7 @@ static plim_status try_recompute(const page_attempt *attempt) {
 
 /* ---- all variants ---- */
 
-/* keep_all: NULL: it is made. */
+/* Try one set of variants. keep_all NULL: it is made here. */
 static plim_status try_profile(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
   page_attempt attempt = {.search = search, .profile = profile, .keep_all = keep_all};
   plim_plan *own = NULL;
@@ -219,7 +220,7 @@ static plim_status try_profile(page_search *search, const plim_profile *profile,
   return status;
 }
 
-/* Plans that run every op once. */
+/* Try plans that run every op once: from all variants, then from those with less and less workspace. */
 static plim_status try_once(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
   int32_t variants = profile->first[search->graph->n_ops];
   PLIM_TRY(try_profile(search, profile, keep_all));
@@ -253,7 +254,7 @@ static plim_status refuse(const page_search *search) {
                    o->recompute ? "with recomputation" : "without recomputation");
 }
 
-/* All decisions together, from the best plan so far. */
+/* Search all decisions together, from the best plan so far. */
 static plim_status try_joint(page_search *search, const plim_profile *profile, const plim_plan *keep_all) {
   if (search->best) PLIM_TRY(plim_plan_from_parts(search->graph, search->best, &search->plain));
   if (search->options->order == PLIM_ORDER_FIXED || is_enough(search)) return PLIM_OK;

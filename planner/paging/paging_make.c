@@ -1,6 +1,6 @@
-/* plim_plan_make with a space to page to, or several devices: with everything that persists at home in the arena
- * (page_plan.c), and with optimizer state, and parameters, at home in the page space (home_plan.c). The better plan is
- * taken. */
+/* plim_plan_make with a space to page to, or several devices. One plan has everything that persists at home in the
+ * arena (page_plan.c). Others have optimizer state, or state and parameters, at home in the page space (home_plan.c).
+ * The best one is taken. */
 #include <stdio.h>
 
 #include "planner/one_arena/arena_plan.h"
@@ -35,8 +35,8 @@ static plim_status check_options(plim_context *ctx, const plim_plan_options *opt
 
 /* ---- homes ---- */
 
-/* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the
- * missing bytes. */
+/* May homes in the page space save more time than their copies take? The best plan loses time since bytes are missing.
+ * Homes are taken to save the share of that time that they are of these bytes. */
 static int homes_pay(const plim_paging_task *task, int64_t best_ns, int64_t bytes, double copies_ns) {
   if (task->options->paging->powers) return 1; /* a slower plan may take less energy */
   double missing = (double)(task->keep_all->peak_bytes - task->options->budget_bytes) + 1;
@@ -95,7 +95,7 @@ static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
   return plim_home_bytes(o, graph, o->homes == PLIM_HOMES_PARAMS) == 0;
 }
 
-/* Where homes are alone in the page space, nothing pages, and a plan without homes does not need the space. */
+/* Make a plan without homes in the page space. Where only homes may be there, it goes without that space. */
 static plim_status make_without_homes(const plim_paging_task *task, plim_plan **plain, plim_plan **best) {
   plim_paging paging = *task->options->paging;
   plim_plan_options options = *task->options;
@@ -106,7 +106,7 @@ static plim_status make_without_homes(const plim_paging_task *task, plim_plan **
   return plim_page_plan_make(&inner, INT64_MAX, plain, best);
 }
 
-/* The sentence where the homes' planner says nothing. */
+/* Set the error for the case that the planner of homes sets none. */
 static void say_no_homes(const plim_paging_task *task) {
   (void)plim_fail(task->ctx, PLIM_ENOFIT,
                   may_have_homes(task->options->paging)

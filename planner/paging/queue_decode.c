@@ -1,18 +1,17 @@
-/* From runs to a command list, in one pass. At each run its operands are brought to its space. Room is made by buffers
- * that leave: what is somewhere else too is dropped; of the others the one leaves that is not read for longest, for
- * what its copies take. It is paged out at once after its last use. What copies do in the list is a first proposal:
- * plim_command_list_spread moves them.
+/* Makes a command list of runs, in one pass. At each run, operands that are not in its space are copied there. Where a
+ * space is full, a buffer leaves it: the one that is not read for longest, by the time that its copies take. A buffer
+ * that another space has too is dropped. Any other is paged out right after its last use. The places of copies are a
+ * first proposal: plim_command_list_spread moves them.
  *
  * Example: the arena holds two buffers. Runs 0, 1 and 2 write a, b and c; run 2 reads b; run 3 reads c and a. At run 2
- * there is no room for c. b is an operand, so a leaves: its last use is run 0, and the copy out stands after that. At
+ * there is no room for c. b is an operand, so a leaves. Its last use is run 0, and the copy out stands after that. At
  * run 3 a is copied in; b, which nothing reads any more, is gone. The list is run 0, a out, run 1, run 2, a in, run 3.
  *
  * A copy out may belong after a run that is in the list already. So commands have keys while they are made, and are
  * sorted by them in the end.
  *
- * planner/spaces/search/space_demand.c makes room in the same way, for nodes of one output, and decides what runs
- * again. Here runs are given, with devices, in-place pairs and updates, and a copy out stands where the list has
- * passed. */
+ * planner/spaces/search/space_demand.c makes room in the same way. There nodes have one output, and the pass decides
+ * what is recomputed. Here the runs and their devices are given, with in-place pairs and updates. */
 #include <math.h>
 #include <string.h>
 
@@ -69,7 +68,7 @@ static int is_home(const decode_pass *pass, int32_t storage, int32_t space) {
   return space == 0 && plim_role_persistent(pass->graph->storage[storage].role);
 }
 
-/* The next run after `run` that reads the storage with what it has now, in a space (-1: anywhere); INT32_MAX: none. */
+/* The next run after `run`, in a space (-1: in any), that reads what the storage has now; INT32_MAX: none. */
 static int32_t next_read(const decode_pass *pass, int32_t storage, int32_t space, int32_t run) {
   for (int32_t i = pass->cursor[storage]; i < pass->runs->first[storage + 1]; i++) {
     const struct plim_run_access *a = &pass->runs->access[i];
@@ -81,7 +80,7 @@ static int32_t next_read(const decode_pass *pass, int32_t storage, int32_t space
   return INT32_MAX;
 }
 
-/* Has another space a buffer of it? */
+/* Does another space have a buffer of the storage? */
 static int is_elsewhere(const decode_pass *pass, int32_t storage, int32_t space) {
   for (int32_t k = 0; k < pass->spaces->n; k++) {
     if (k != space && *buffer_of(pass, storage, k) >= 0) return 1;
@@ -89,7 +88,7 @@ static int is_elsewhere(const decode_pass *pass, int32_t storage, int32_t space)
   return 0;
 }
 
-/* An output that no later run writes is to be in space 0 at the end. */
+/* Is the storage an output that no later run writes? It must be in space 0 at the end. */
 static int is_last_output(const decode_pass *pass, int32_t storage, int32_t run) {
   if (pass->graph->storage[storage].role != PLIM_ROLE_OUTPUT) return 0;
   for (int32_t i = pass->cursor[storage]; i < pass->runs->first[storage + 1]; i++) {
@@ -150,7 +149,7 @@ static void add_command(decode_pass *pass, const plim_command *command, int64_t 
   (void)plim_command_list_add(list, command, time_ns);
 }
 
-/* The target must have room. after: the last run before it in the order. */
+/* Add a copy to a space that has room for it. after: the run after which the copy stands; -1: it stands first. */
 static void add_copy(decode_pass *pass, int32_t storage, int32_t from, int32_t to, int64_t key, int32_t after) {
   int64_t bytes = bytes_of(pass, storage);
   const plim_command command = {.kind = PLIM_COMMAND_COPY,
@@ -179,8 +178,8 @@ static int had_room(const decode_pass *pass, int32_t space, int32_t since, int64
   return 1;
 }
 
-/* Where a buffer that leaves is copied to: the least time there and on to its next reader; -1: nowhere. needs_room 0:
- * whether there is room or not. */
+/* Find the space to which a buffer that leaves is copied; -1: there is none. The copies to it, and from it to the next
+ * reader, take the least time. needs_room 1: only spaces with room count. */
 static int32_t find_refuge(const decode_pass *pass, int32_t storage, int32_t space, int needs_room, int64_t *cost_ns) {
   int64_t bytes = pass->graph->storage[storage].bytes;
   int32_t reader = next_read(pass, storage, -1, pass->now - 1), best = -1;
@@ -198,7 +197,8 @@ static int32_t find_refuge(const decode_pass *pass, int32_t storage, int32_t spa
   return best;
 }
 
-/* How good it is that the buffer leaves: how long it is not read, by what its copies take; -1: it may not. */
+/* How good it is that the buffer leaves: bytes times the time until its next reader, by what its copies take; -1: it
+ * cannot leave. */
 static double worth_of(const decode_pass *pass, int32_t storage, int32_t space) {
   int32_t reader = next_read(pass, storage, space, pass->now - 1);
   int64_t cost_ns = 0;
@@ -218,8 +218,8 @@ static int may_leave(const decode_pass *pass, int32_t storage, int32_t space) {
   return !(space == 0 && is_last_output(pass, storage, pass->now - 1));
 }
 
-/* Copy the storage to where it may wait for its next reader, after its last use. 0: there is no such space, or no room
- * there. Its buffer stays. */
+/* Copy the storage, right after its last use, to a space where it waits for its next reader. The buffer stays.
+ * 0: no space has room. */
 static int page_out(decode_pass *pass, int32_t storage, int32_t space) {
   int64_t cost_ns;
   const int32_t to = find_refuge(pass, storage, space, 1, &cost_ns);
@@ -232,7 +232,7 @@ static int page_out(decode_pass *pass, int32_t storage, int32_t space) {
   return 1;
 }
 
-/* One buffer leaves the space, or is found to have nowhere to go. 0: none can, or the effort is over. */
+/* Make the best buffer leave the space, or mark it as stuck there. 0: none may leave, or the effort is over. */
 static int make_leave(decode_pass *pass, int32_t space) {
   int32_t storage = -1;
   double most = -1;
@@ -254,7 +254,7 @@ static int make_leave(decode_pass *pass, int32_t space) {
   return 1;
 }
 
-/* Buffers leave until so many bytes are free. 0: too few can. */
+/* Make buffers leave until so many bytes are free. Returns 0 when too few can leave. */
 static int make_room(decode_pass *pass, int32_t space, int64_t bytes) {
   while (pass->live_bytes[space] > pass->spaces->budget_bytes[space] - bytes) {
     if (!make_leave(pass, space)) return 0;
@@ -273,7 +273,7 @@ static void close_unwanted(decode_pass *pass, int32_t n, const int32_t *storage)
   }
 }
 
-/* Bring a storage to the space of the run. 0: no room, or it is nowhere. */
+/* Copy a storage to the space of the run, if it is not there. Returns 0 when there is no room, or no space has it. */
 static int bring(decode_pass *pass, int32_t storage, int32_t space) {
   int64_t bytes = pass->graph->storage[storage].bytes;
   int32_t from = -1;
@@ -293,7 +293,7 @@ static int bring(decode_pass *pass, int32_t storage, int32_t space) {
   return 1;
 }
 
-/* May pair `pair` be taken, for all that its input is wanted afterwards? */
+/* May the output of the pair be written over its input? Whether the input is wanted afterwards does not count here. */
 static int pair_is_free(const decode_pass *pass, const plim_op *op, plim_pair pair, int32_t space,
                         const int32_t *over) {
   const plim_graph *g = pass->graph;
@@ -305,7 +305,7 @@ static int pair_is_free(const decode_pass *pass, const plim_op *op, plim_pair pa
   return *buffer_of(pass, in, space) >= 0 && *buffer_of(pass, out, space) < 0;
 }
 
-/* Outputs that are written over an input which nothing wants afterwards; over [n_out]: the input's storage, or -1. */
+/* Write outputs over inputs that nothing wants afterwards. over [n_out]: the storage that is overwritten, or -1. */
 static void choose_pairs(const decode_pass *pass, const plim_op *op, int32_t space, plim_command *command,
                          int32_t *over) {
   command->n_pairs = 0;
@@ -318,8 +318,8 @@ static void choose_pairs(const decode_pass *pass, const plim_op *op, int32_t spa
   }
 }
 
-/* Outputs that are written over an input which is wanted afterwards, and is somewhere else, or is copied there first.
- * For a run that has no room else. */
+/* Write outputs over inputs that are wanted afterwards, for a run that has no room otherwise. Another space has such an
+ * input, or it is copied to one before. */
 static void force_pairs(decode_pass *pass, const plim_op *op, int32_t space, plim_command *command, int32_t *over) {
   for (int32_t i = 0; i < op->n_pairs; i++) {
     const int32_t in = pass->graph->value[op->in[op->pair[i].in]].storage;
@@ -337,7 +337,7 @@ static int32_t over_of(const plim_graph *g, const plim_op *op, const int32_t *ov
   return -1;
 }
 
-/* The outputs get buffers; those of pairs have the boxes of their inputs, which end. */
+/* Begin the buffers of the outputs. In a pair the buffer of the input ends, and the output takes its bytes over. */
 static void begin_outputs(decode_pass *pass, const plim_op *op, int32_t space, const int32_t *over) {
   for (int32_t i = 0; i < op->n_writes && pass->list->status == PLIM_OK; i++) {
     int32_t s = op->writes[i], in = over_of(pass->graph, op, over, s), old = -1;
@@ -374,7 +374,7 @@ static int64_t bytes_to_begin(const decode_pass *pass, const plim_op *op, int32_
   return bytes;
 }
 
-/* Copies of what the run has updated are of no use. */
+/* The run has updated storages, so their copies in other spaces are stale. */
 static void close_stale(decode_pass *pass, const plim_op *op) {
   for (int32_t i = 0; i < op->n_updates; i++) {
     for (int32_t k = 1; k < pass->spaces->n; k++) {

@@ -1,11 +1,11 @@
-/* An order of runs, and a device for each, by list scheduling. Bytes are not looked at: decoding sees to them.
+/* Orders runs, and chooses a device for each, by list scheduling. It does not count bytes, as decoding does.
  *
- * Of all runs whose operands are written, the one that can begin first is next, on the device where it can; of several
- * the one with the longest chain of runs after it. Copies of operands take their turn on their link, and begin when
- * their source is written. A run follows what writes its operands, and, where it writes, all that touched the storage
- * before: versions and recomputes stay in order. So the chain of data gradients does not wait for the updates of
- * weights whose gradients another device computes. Hwang et al., Scheduling precedence graphs in systems with
- * interprocessor communication times, SIAM J. Comput. 1989. */
+ * The next run is, of all whose operands are written, the one that can begin first, on the device where it can. Of
+ * several it is the one with the longest chain of runs after it. A copy of an operand begins when its source is written
+ * and its link is free. A run follows the runs that write its operands. A run that writes a storage also follows all
+ * that touched it before, so versions and recomputes stay in order. The chain of data gradients then does not wait for
+ * updates of weights whose gradients another device computes. Hwang et al., Scheduling precedence graphs in systems
+ * with interprocessor communication times, SIAM J. Comput. 1989. */
 #include <stdlib.h>
 
 #include "planner/paging/paging_search_internal.h"

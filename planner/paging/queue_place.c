@@ -1,5 +1,5 @@
-/* Places runs in the order given: each is on the device where it ends first, if copies never wait for each other. Bytes
- * are not looked at: decoding sees to them. */
+/* Places runs in the order given. Each is on the device where it ends first, as if copies never waited for each other.
+ * Bytes are not counted, as decoding does that. */
 #include "planner/paging/paging_search_internal.h"
 
 typedef struct end_placement {

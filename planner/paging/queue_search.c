@@ -68,7 +68,7 @@ static int64_t delay_of(const device_search *search, const plim_command_list *li
   return delay_ns < 0x1p61 ? (int64_t)delay_ns : INT64_C(1) << 61;
 }
 
-/* *out: INT64_MAX where it does not fit. */
+/* Set *out to the simulated time of the list and what copies delay; INT64_MAX: the list does not fit. */
 static plim_status weigh(const device_search *search, const plim_command_list *list, int32_t fits, int64_t *out) {
   int64_t *ended = NULL;
   *out = INT64_MAX;
@@ -92,7 +92,7 @@ static plim_status decode(device_search *search, const int32_t *space, double sh
   return weigh(search, list, fits, time_ns);
 }
 
-/* The plan of a candidate, where it is faster than the best. */
+/* Make the plan of a candidate's list, and keep it where it is better. */
 static plim_status lower_candidate(const device_search *search, plim_command_list *list, int32_t *fits) {
   const plim_lowering lowering = {.paging = search->paging,
                                   .spaces = &search->spaces,
@@ -125,8 +125,8 @@ static int may_be_better(const device_search *search, int64_t time_ns) {
   return !*search->best || search->paging->powers || time_ns < (*search->best)->time_ns;
 }
 
-/* Lower a candidate, with less and less room for the decoder where packing fails. *time_ns: that of the decoded list,
- * INT64_MAX where it does not fit. */
+/* Decode and lower a candidate. Where packing fails, the decoder gets less room, and both are tried again.
+ *   time_ns  [1] out  of the list that was decoded first; INT64_MAX: it does not fit */
 static plim_status try_candidate(device_search *search, const int32_t *space, double noise, int64_t *time_ns) {
   int32_t fits = 0;
   report(search);
@@ -164,7 +164,7 @@ static plim_status set_runs(device_search *search, const plim_plan *plan) {
   return PLIM_OK;
 }
 
-/* Runs in the order of list scheduling, on its devices, where that is faster than *time_ns. */
+/* Take the order and the devices of list scheduling, where they are faster than *time_ns. */
 static plim_status try_order(device_search *search, int64_t *time_ns) {
   const plim_plan *base = search->runs.plan;
   int32_t n = search->runs.n, *order = NULL, *space = NULL;
