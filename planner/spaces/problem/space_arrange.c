@@ -1,15 +1,16 @@
-/* Moves copies of a sequence to earlier moments, so that they run beside compute. A copy that fills a buffer waits for
- * what the list has before it, so that it continues beside compute only where it stands early in the list and its
- * bytes are there so early. Copies are taken from the last to the first: each ends before its reader and before the
- * next copy of its link begin, and moves up by its own time. What a copy reads ends with the copy, not before: it is
- * held for as long as the runs after it take less than the copy.
+/* Moves copies of a sequence to earlier events, so that they run beside compute.
+ *
+ * A copy waits for what ended before it in the space that it fills. So it begins early only where it stands early, and
+ * where bytes are free for it so early. Copies move from the last to the first, each up by its own time. Then it ends
+ * before its reader begins, and before the next copy of its link begins. What a copy reads is held until the copy has
+ * ended: over as many of the runs after it as take less time than the copy.
  *
  * Example: runs take 2 ns, copies 3 ns. At 4 ns the sequence has out x, c, e(c), in y, d(e, y). The copy in is to end
  * when d begins, at 8 ns, so it is to begin by 5 ns: it moves before c, if y fits beside c and e. The copy out ends at
  * 7 ns, while e runs: what it reads is held until e has ended, if x fits beside c and e.
  *
- * Totals are found in one pass: a wait of the plan is for the end of what fills a buffer that is read, or of what
- * touched a buffer that ended in the space that is filled, and waits that follow from others change no time. */
+ * Totals are found in one pass. A command of the plan waits for what fills the buffers that it reads, and for what
+ * touched buffers that ended in the space that it fills. Waits that follow from others change no time. */
 #include "planner/spaces/problem/space_sequence.h"
 
 #include <assert.h>
@@ -81,7 +82,7 @@ static void move_up(arrange_pass *pass, int32_t e) {
   pass->position[e] = q;
 }
 
-/* Copies before the events at whose positions they are to stand. */
+/* Move every copy before the event at its position. */
 static plim_status move_copies(arrange_pass *pass) {
   plim_space_sequence *s = pass->sequence;
   int32_t n = 0, *head = pass->head, *next = pass->next;
@@ -103,7 +104,7 @@ static plim_status move_copies(arrange_pass *pass) {
   return plim_space_sequence_analyse(s);
 }
 
-/* Hold what copy e reads, and nothing reads after it, while the copy takes its time. */
+/* Hold what copy e reads until the copy has ended, where nothing reads it after the copy. */
 static void hold(arrange_pass *pass, int32_t e) {
   const plim_space_sequence *s = pass->sequence;
   const plim_space_event *v = &s->event[e];

@@ -1,7 +1,9 @@
-/* Greedy covering. At the event that is most short of bytes every buffer that is not touched there may go between its
- * two touches: its node runs again before the second, with what that reads, or it is paged out and in. Of all these
- * the one with the least cost by what it relieves is taken, and the sequence looked at anew. Where nothing reads a
- * buffer before the gap, its node does not run again: its first run moves to the end of the gap.
+/* Greedy covering: makes a sequence fit by one decision after another.
+ *
+ * A decision is about the event that is most short of bytes. A buffer that is not touched there may leave, from its
+ * touch before the event to its touch after it. Before the second touch it is paged in, or its node is recomputed, with
+ * what that reads. Of all these decisions the one of the least cost by what it relieves is taken. Where nothing reads
+ * the buffer before it leaves, its node is not recomputed: its first run moves to the second touch.
  *
  * Example: the budget is 10 bytes. The sequence is a, b(a), c(b), d(a, c). Outputs have 4 bytes, that of d has 2. At
  * c there are a, b and c: 12 bytes, 2 too many. b is touched at c. a is not: its touches are b and d. Two things can
@@ -9,8 +11,8 @@
  * and a copy in before d take 4 ns together and relieve the same: their score is 2. So the copies win: a, b, out(a),
  * c, in(a), d. If b did not read a, the first run of a would move to before d, which costs nothing.
  *
- * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
- * in stands that much earlier: what else is there meanwhile then has room. */
+ * A copy holds its bytes in both spaces while it runs. Where runs are to hide it, the buffer leaves later by the time
+ * of the copy out, and comes back earlier by the time of the copy in. What it relieves is counted between these. */
 #include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>
@@ -21,7 +23,7 @@
 
 /* ---- one decision ---- */
 
-/* What a buffer that leaves costs: events that bring it back, and before a copy in perhaps a copy out. */
+/* A buffer leaves: events bring it back, and a copy out may come before. */
 typedef struct cover_decision {
   double score;            /* cost by what is relieved: the least is taken; INFINITY: there is no decision */
   plim_space_event *event; /* [n], n <= PLIM_SPACE_REFILLS + 1: what is inserted before event `at` */
@@ -88,8 +90,8 @@ static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_
   return best;
 }
 
-/* Add the run of `node` before event u to the decision, with what it reads and is not there. Returns the cost, INFINITY
- * where it is above max_cost or impossible. Runs that wait count as refills: they bound the depth of the calls. */
+/* Add the run of `node` before event u to the decision, after what it reads that is not there. Returns the cost;
+ * INFINITY: it is above max_cost, or there is no way. Runs that wait count as refills: this bounds the depth. */
 static double refill(cover_pass *pass, int32_t node, int32_t u, double max_cost) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
@@ -186,7 +188,7 @@ static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
   return to;
 }
 
-/* Out along link l and in along its opposite; or in alone where the other space has it. */
+/* Weigh a copy out along link l, unless the other space has the bytes, and a copy in along the opposite link. */
 static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credit) {
   const plim_platform *platform = pass->problem->platform;
   const plim_space_sequence *s = pass->sequence;

@@ -1,6 +1,5 @@
-/* Tries the commands of known plans under the budgets and rates of this call. A known plan is read as the events that
- * its commands and the ends of its buffers are, and lowered: waits, times and bytes are then those of the problem in
- * hand. */
+/* Tries the commands of known plans under the budgets and rates of this call. The commands of a plan, and the ends of
+ * its buffers, become events. These are lowered, so that waits, times and bytes are those of this call's problem. */
 #include "planner/spaces/problem/space_problem.h"
 #include "planner/spaces/problem/space_sequence.h"
 #include "planner/spaces/search/space_search.h"

@@ -1,5 +1,5 @@
 /* Repair: gives every event of a sequence what it reads, in one walk. What is not there is copied, along one link or
- * two, or recomputed, whichever is cheapest. Pruning: an event goes where the buffer before it can stay instead. */
+ * two, or recomputed, whichever is cheapest. Pruning: removes an event where the buffer before it can stay instead. */
 #include "planner/spaces/search/space_search_internal.h"
 
 #include <math.h>

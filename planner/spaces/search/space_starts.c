@@ -130,7 +130,7 @@ static plim_status try_start(plim_space_search_state *search, const plim_space_w
   return plim_space_keep_best(search, &search->now, found);
 }
 
-/* Starts on demand with copies that cost so much of what they do. *fits: there was one. */
+/* Try starts on demand. copies: the share of what a copy costs that counts. *fits 1: one of them fits. */
 static plim_status try_demand(plim_space_search_state *search, double copies, int32_t *fits) {
   const int32_t devices = search->rules.devices;
   plim_space_weights w = plim_space_weights_of(search, 1);
@@ -146,8 +146,8 @@ static plim_status try_demand(plim_space_search_state *search, double copies, in
   return PLIM_OK;
 }
 
-/* In time that grows little faster than the graph. First copies cost next to nothing, as recomputes may need others;
- * then more and more, as long as there are plans. */
+/* Takes time that grows little faster than the graph. At first copies cost next to nothing, since recomputes may need
+ * recomputes in turn. Then copies cost more and more, as long as there are plans. */
 plim_status plim_space_try_on_demand(plim_space_search_state *search) {
   const int32_t recompute = search->rules.recompute;
   int32_t missed = 0, fits;
