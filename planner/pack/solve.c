@@ -140,16 +140,16 @@ static int ask_for_size(pack_solver *solver, int64_t capacity, int32_t round) {
  * bound, or a size between the two: a tight size prunes more. */
 static int64_t niche_capacity(const pack_solver *solver) {
   int64_t unit = solver->chosen.boxes.align, bound = solver->found.bound / unit,
-          most = solver->found.packed_bytes / unit - 1;
+          units_max = solver->found.packed_bytes / unit - 1;
   plim_random random = {(uint64_t)solver->niche_turn};
-  if (solver->options->capacity / unit < most) most = solver->options->capacity / unit;
+  if (solver->options->capacity / unit < units_max) units_max = solver->options->capacity / unit;
   switch (solver->niche_turn % 4) {
     case 1:
-      return bound + (int64_t)((double)(most - bound) * plim_random_unit(&random));
+      return bound + (int64_t)((double)(units_max - bound) * plim_random_unit(&random));
     case 3:
       return bound;
     default:
-      return most;
+      return units_max;
   }
 }
 
