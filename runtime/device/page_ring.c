@@ -46,7 +46,7 @@ int plim_page_ring_works(const plim_page_ring *ring) {
 
 enum { DEPTH = 8, PART_BYTES = 1 << 20 };
 
-/* After a failure of the kernel: how often to look for completions, and the pause between two looks. */
+/* While the kernel takes nothing: how often to look for completions, and the pause between two looks. */
 enum { LOOKS = 30000, LOOK_NS = 1000000 };
 
 typedef struct part {
@@ -66,6 +66,10 @@ struct plim_page_ring {
   struct io_uring_cqe *done;
   part part[DEPTH];
 };
+
+static void pause_before_look(void) {
+  (void)nanosleep(&(const struct timespec){.tv_nsec = LOOK_NS}, NULL);
+}
 
 static int map_rings(plim_page_ring *ring, const struct io_uring_params *p) {
   size_t submit = p->sq_off.array + p->sq_entries * sizeof(uint32_t);
@@ -161,7 +165,6 @@ static int has_rest(part *p, int32_t result, int writes, int *error) {
 /* After a failure of the kernel: mark the ring dead, withdraw the entries that the kernel has not read, and wait for
  * those that it has. While the kernel cannot wait either, look for completions in turns: they arrive without a call. */
 static void settle(plim_page_ring *ring, int under_way) {
-  const struct timespec pause = {.tv_nsec = LOOK_NS};
   int slot;
   int32_t result;
   uint32_t tail = atomic_load_explicit(ring->submit_tail, memory_order_relaxed);
@@ -172,7 +175,7 @@ static void settle(plim_page_ring *ring, int under_way) {
   while (next_done(ring, &slot, &result)) under_way--;
   for (int looks = 0; under_way > 0 && looks < LOOKS;) {
     if (enter(ring) != 0) {
-      (void)nanosleep(&pause, NULL);
+      pause_before_look();
       looks++;
     }
     while (next_done(ring, &slot, &result)) under_way--;
@@ -185,7 +188,7 @@ int plim_page_ring_works(const plim_page_ring *ring) {
 
 int plim_page_ring_copy(plim_page_ring *ring, int fd, int writes, void *memory, int64_t bytes, int64_t offset) {
   int64_t next = 0;
-  int under_way = 0, error = 0, slot;
+  int under_way = 0, error = 0, looks = 0, slot;
   int32_t result;
   memset(ring->part, 0, sizeof ring->part);
   while (under_way > 0 || (next < bytes && error == 0)) {
@@ -197,18 +200,22 @@ int plim_page_ring_copy(plim_page_ring *ring, int fd, int writes, void *memory, 
       under_way++;
       next += n;
     }
-    int failed = enter(ring);
-    if (failed != 0 && failed != EAGAIN && failed != EBUSY) { /* both pass once completions have been read */
+    int failed = enter(ring), n_done = 0;
+    int busy =
+        failed == EAGAIN || failed == EBUSY; /* passes when completions are read, or the kernel has memory again */
+    if (failed != 0 && (!busy || looks == LOOKS)) {
       settle(ring, under_way);
       return error != 0 ? error : failed;
     }
-    while (next_done(ring, &slot, &result)) {
+    for (; next_done(ring, &slot, &result); n_done++) {
       if (has_rest(&ring->part[slot], result, writes, &error)) {
         submit(ring, fd, writes, slot);
       } else {
         under_way--;
       }
     }
+    looks = busy && n_done == 0 ? looks + 1 : 0;
+    if (looks > 0) pause_before_look();
   }
   return error;
 }

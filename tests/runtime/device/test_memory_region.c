@@ -91,8 +91,18 @@ Test(memory_region, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
   plim_page_ring_close(ring);
 }
 
-/* The library's syscall: calls of io_uring_enter from number fail_from to fail_to fail with ENXIO. */
-static int n_enters, fail_from, fail_to;
+/* The library's syscall: calls of io_uring_enter from number fail_from to fail_to fail with fail_errno. */
+static int n_enters, fail_from, fail_to, fail_errno;
+/* The library's nanosleep: with skips_pauses it counts the pauses and returns at once. */
+static int n_pauses, skips_pauses;
+
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+  int (*real)(const struct timespec *wanted, struct timespec *left);
+  void *address = dlsym(RTLD_NEXT, "nanosleep");
+  memcpy(&real, &address, sizeof address);
+  n_pauses += skips_pauses;
+  return skips_pauses ? 0 : real(wanted, left);
+}
 
 long syscall(long sysno, ...) {
   long (*real)(long sysno, ...);
@@ -104,14 +114,15 @@ long syscall(long sysno, ...) {
   for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
   va_end(list);
   if (sysno == SYS_io_uring_enter && ++n_enters >= fail_from && n_enters <= fail_to) {
-    errno = ENXIO;
+    errno = fail_errno;
     return -1;
   }
   return real(sysno, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
-static void fail_enters(int from, int to) {
+static void fail_enters(int from, int to, int error) {
   n_enters = 0;
+  fail_errno = error;
   fail_from = from;
   fail_to = to;
 }
@@ -120,7 +131,7 @@ static void fail_enters(int from, int to) {
 static void read_while_enters_fail(const plim_memory_region *page, char *memory, int from, int to) {
   const struct timespec pause = {.tv_nsec = 20000000};
   plim_page_ring *ring = plim_page_ring_open(ctx);
-  fail_enters(from, to);
+  fail_enters(from, to, ENXIO);
   cr_expect_eq(plim_page_read(page, ring, memory, page->base, 11 << 20), ENXIO, "enters %d to %d", from, to);
   memset(memory, 0x55, SPACE);
   (void)nanosleep(&pause, NULL);
@@ -146,6 +157,29 @@ Test(memory_region, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_the
   }
   plim_memory_region_close(&page);
   plim_guarded_free(memory, SPACE);
+}
+
+/* EAGAIN with nothing under way: no completion can clear it. The copy pauses between its tries, and gives up. */
+Test(memory_region, a_ring_whose_kernel_has_no_memory_is_asked_again_after_pauses_and_given_up, .timeout = 20) {
+  plim_memory_region page;
+  plim_page_ring *ring = plim_page_ring_open(ctx);
+  void *memory = NULL;
+  if (!ring) cr_skip_test("no io_uring here");
+  cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  skips_pauses = 1;
+  fail_enters(1, 5, EAGAIN);
+  there_and_back(&page, ring, memory, 512);
+  cr_expect_eq(n_pauses, 5);
+  cr_expect(plim_page_ring_works(ring));
+  fail_enters(1, INT32_MAX, EBUSY);
+  cr_expect_eq(plim_page_read(&page, ring, memory, page.base, 512), EBUSY);
+  cr_expect_eq(n_pauses, 5 + n_enters - 1);
+  cr_expect_not(plim_page_ring_works(ring));
+  skips_pauses = 0;
+  plim_memory_region_close(&page);
+  plim_page_ring_close(ring);
+  plim_guarded_free(memory, 2 * SPACE);
 }
 
 /* Bytes that were there before are there afterwards, and new ones can be used. */
