@@ -54,7 +54,8 @@ typedef struct trial_set {
   plim_replay_limits limits;
   int64_t area_bytes;        /* with from > 0, of the area for small requests; 0: there is none */
   int32_t any;               /* 1: stop at the first plan */
-  plim_replay_counts counts; /* of the plan */
+  plim_replay_config first;  /* the first that was simulated; policy NULL: none yet */
+  plim_replay_counts counts; /* of the plan; without one of the last simulation, as the sentence in the context */
   plim_plan *plan;           /* NULL: none yet */
   /* Without [0] and with [1] an area for small requests. A configuration is given up when it is slower than the best
    * with the same choice, not than the best of all: local search may make the slower choice the faster one. */
@@ -96,8 +97,9 @@ static plim_status simulate_config(trial_set *trials, const plim_replay_config *
   plim_status status = trials->from > 0
                            ? plim_replay_rest(trials->ctx, forecast, trials->from, &limits, config, counts, &fresh)
                            : plim_replay_once(trials->ctx, forecast, &limits, config, NULL, counts, &fresh);
-  if (!trials->plan && !trials->counts.config.policy) trials->counts = *counts;
-  if (status == PLIM_ENOFIT) return PLIM_OK;                  /* the sentence is that of the last configuration */
+  if (!trials->first.policy) trials->first = *config;
+  if (!trials->plan) trials->counts = *counts;
+  if (status == PLIM_ENOFIT) return PLIM_OK;
   if (status == PLIM_ECANCEL && trials->plan) return PLIM_OK; /* the fastest so far */
   if (status != PLIM_OK) return status;
   *time_ns = fresh->time_ns;
@@ -234,14 +236,14 @@ static plim_status try_everything(trial_set *trials, const plim_policy *policy) 
   return PLIM_OK;
 }
 
-/* When no configuration yields a plan, the first is simulated once more, so that sentence and counts agree. */
+/* When no configuration yields a plan, the first is simulated once more: it is the one that is usually best, or that of
+ * the publication, and sentence and counts are to be its own. */
 static plim_status try_policy(trial_set *trials, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
   PLIM_TRY(policy->forecast ? try_everything(trials, policy) : try_config(trials, rival_config(policy)));
-  return trials->plan
-             ? PLIM_OK
-             : simulate_config(trials, &trials->counts.config, trials->limits.recomputed_ns, &counts, &time_ns);
+  return trials->plan ? PLIM_OK
+                      : simulate_config(trials, &trials->first, trials->limits.recomputed_ns, &counts, &time_ns);
 }
 
 static plim_status finish(trial_set *trials, plim_status status, plim_replay_counts *counts, plim_plan **out) {

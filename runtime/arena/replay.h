@@ -69,7 +69,7 @@ typedef struct plim_replay_limits {
 /* Replay the commands of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when
  * no block fits, recomputation of an evicted storage before its next read. Reads the order of the schedule's runs and
  * their variants, but not its addresses, buffers and pairs.
- *   counts  [1]  out  may be NULL; also set on PLIM_ENOFIT
+ *   counts  [1]  out  may be NULL. Also set on PLIM_ENOFIT, then of the replay that the sentence in the context names
  *   out     [1]  out  free with plim_plan_free
  * Several configurations are replayed. The fastest plan is kept, and of equally fast ones the first. The plan passes
  * plim_plan_check; persistent storages are at the low end in graph order.

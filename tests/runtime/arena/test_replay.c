@@ -3,6 +3,7 @@
 #include "runtime/arena/replay.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "planner/planner.h"
@@ -221,6 +222,31 @@ Test(replay, says_what_finds_no_room_in_an_arena_that_is_too_small) {
   cr_expect_eq(plim_arena_replay(ctx, i.graph, i.schedule, 0, NULL, &plan), PLIM_ENOFIT);
   cr_expect_null(plan);
   free_instance(&i);
+  plim_context_free(ctx);
+}
+
+/* The op of the counts is the one in the sentence, although each configuration may fail at another op. */
+Test(replay, counts_and_sentence_of_a_refusal_are_of_the_same_configuration) {
+  plim_context *ctx = plim_test_context();
+  int refused = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
+    instance i = instance_of(ctx, seed, 2 + (int32_t)(seed % 25), 0);
+    for (int64_t percent = 80; percent >= 30; percent -= 5) {
+      plim_replay_counts counts;
+      plim_plan *plan = NULL;
+      char words[128];
+      plim_status status =
+          plim_arena_replay(ctx, i.graph, i.schedule, i.schedule->peak_bytes * percent / 100, &counts, &plan);
+      plim_plan_free(plan);
+      if (status != PLIM_ENOFIT || counts.thrashed || counts.op < 0) continue;
+      (void)snprintf(words, sizeof words, "op \"%s\" finds no room", i.graph->op[counts.op].name);
+      cr_assert(strstr(plim_context_error(ctx), words), "seed %llu, %s: %s", (unsigned long long)seed, words,
+                plim_context_error(ctx));
+      refused++;
+    }
+    free_instance(&i);
+  }
+  cr_assert_gt(refused, 100);
   plim_context_free(ctx);
 }
 
