@@ -322,15 +322,15 @@ static plim_status train_step(plim_trainer *trainer, plim_step_report *report) {
   request_ahead(trainer, PLIM_READ_TRAIN, trainer->requested);
   plim_exec_set_step(trainer->exec, trainer->options.seed, trainer->step);
   PLIM_TRY(plim_exec_step(trainer->exec, plan_index, NULL, NULL)); /* writes the loss and the hits to `numbers` */
-  PLIM_TRY(check_loss(trainer));
   *report = (plim_step_report){.step = trainer->step,
                                .plan_index = plan_index,
                                .loss = numbers->loss,
                                .correct = numbers->hits[0],
                                .counted = numbers->hits[1],
                                .time_ns = plim_now_ns() - begin};
-  trainer->step++;
-  return PLIM_OK;
+  const plim_status status = check_loss(trainer);
+  trainer->step++; /* also after a loss that is not finite: the weights are updated */
+  return status;
 }
 
 plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user) {

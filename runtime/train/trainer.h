@@ -111,8 +111,9 @@ void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 /* Run `steps` more training steps.
  *   on_step, user  in  called after each step, on this thread; NULL: not wanted
  * PLIM_ECANCEL: the context was cancelled; the last step is complete. PLIM_ENOTFINITE: the loss of a step is not
- * finite; its weights are updated already. PLIM_EDATA: the data set has a wrong token. Otherwise the errors of
- * plim_exec_step, or of planning for another budget. */
+ * finite; its weights are updated, and it counts as done. PLIM_EDATA: the data set has a wrong token. Otherwise the
+ * errors of plim_exec_step, or of planning for another budget. When a step has failed while its ops ran, some weights
+ * may be updated and others not: load a checkpoint before more steps. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
 
 /* Change the budget: from now on the arena may have at most `bytes`. They may be less or more than before, up to the
