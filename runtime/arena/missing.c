@@ -5,6 +5,9 @@
 
 #include <assert.h>
 
+/* The first capacity. Fewer nodes are never compacted. */
+enum { LEAST_NODES = 64 };
+
 plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages) {
   plim_missing fresh = {.ctx = ctx, .n_storages = n_storages};
   PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *fresh.node_of, &fresh.node_of));
@@ -38,10 +41,34 @@ static int32_t root_of(plim_missing *missing, int32_t node) {
   return node;
 }
 
+/* Drop the nodes that no missing storage needs: each storage gets the root of its class, and only these roots stay, in
+ * their order. O(n_storages + n_nodes). */
+static void compact(plim_missing *missing) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < missing->n_storages; s++) {
+    if (plim_missing_has(missing, s)) missing->node_of[s] = root_of(missing, missing->node_of[s]);
+  }
+  for (int32_t i = 0; i < missing->n_nodes; i++) missing->node[i].parent = PLIM_NONE;
+  for (int32_t s = 0; s < missing->n_storages; s++) {
+    if (plim_missing_has(missing, s)) missing->node[missing->node_of[s]].parent = 0;
+  }
+  for (int32_t i = 0; i < missing->n_nodes; i++) { /* the new index of a root that stays */
+    if (missing->node[i].parent != PLIM_NONE) missing->node[i].parent = n++;
+  }
+  for (int32_t s = 0; s < missing->n_storages; s++) {
+    if (plim_missing_has(missing, s)) missing->node_of[s] = missing->node[missing->node_of[s]].parent;
+  }
+  for (int32_t i = 0; i < missing->n_nodes; i++) {
+    if (missing->node[i].parent != PLIM_NONE) missing->node[missing->node[i].parent] = missing->node[i];
+  }
+  missing->n_nodes = n;
+}
+
 plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns) {
   assert(!plim_missing_has(missing, storage));
+  if (missing->n_nodes >= LEAST_NODES && missing->n_nodes / 2 >= missing->n_storages) compact(missing);
   if (missing->n_nodes == missing->capacity) {
-    int64_t capacity = missing->capacity > 0 ? 2 * missing->capacity : 64;
+    int64_t capacity = missing->capacity > 0 ? 2 * missing->capacity : LEAST_NODES;
     PLIM_TRY(plim_resize_array(missing->ctx, &missing->node, missing->capacity, capacity, sizeof *missing->node));
     missing->capacity = capacity;
   }

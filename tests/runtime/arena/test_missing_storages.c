@@ -50,6 +50,25 @@ Test(missing, a_class_keeps_its_sum_when_its_root_leaves) {
   plim_context_free(ctx);
 }
 
+/* One member of the class always stays, so that no class ever becomes empty. */
+Test(missing, need_no_more_memory_when_storages_come_and_leave_for_ever) {
+  enum { STORAGES = 40, ROUNDS = 100000 };
+  plim_context *ctx = plim_test_context();
+  plim_missing m;
+  cr_assert_eq(plim_missing_init(&m, ctx, STORAGES), PLIM_OK);
+  cr_assert_eq(plim_missing_add(&m, 0, 1000), PLIM_OK);
+  for (int32_t round = 0; round < ROUNDS; round++) {
+    int32_t s = 1 + round % (STORAGES - 1);
+    cr_assert_eq(plim_missing_add(&m, s, 7), PLIM_OK);
+    plim_missing_join(&m, 0, s);
+    cr_assert_eq(SUM(&m, 0, s), 1007);
+    plim_missing_remove(&m, s);
+  }
+  cr_expect_leq(m.capacity, 4 * STORAGES);
+  plim_missing_release(&m);
+  plim_context_free(ctx);
+}
+
 /* Labels of classes, merged by relabelling; a class may have members that have left. */
 Test(missing, follow_labels_through_random_changes) {
   enum { STORAGES = 12 };
