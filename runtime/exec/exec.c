@@ -240,8 +240,8 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   }
   PLIM_TRY(check_inputs(exec, plan_index));
   plim_exec_plan *exec_plan = &exec->plan[plan_index];
-  plim_exec_claim(exec, plan_index);
   PLIM_TRY(plim_exec_check_room(exec, plan_index));
+  plim_exec_claim(exec, plan_index);
   exec->contents.inputs_of = PLIM_NONE; /* the step reuses their bytes */
   memset(exec_plan->written, 0, (size_t)exec_plan->bound.graph->n_values);
   int64_t before = plim_context_memory(exec->ctx).allocations;

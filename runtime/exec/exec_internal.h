@@ -182,7 +182,8 @@ int plim_exec_is_written(const plim_exec_plan *exec_plan, int32_t value);
 /* Queue the copies of a step's results. Called after its last command, before the wait for the device. */
 PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *exec_plan);
 
-/* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
+/* PLIM_EUSAGE when the arena has shrunk below what the program's own plan needs. Ask before the claim: it drops values
+ * that stay readable when a call is refused. */
 PLIM_MUST_USE plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index);
 
 /* ---- each.c ---- */

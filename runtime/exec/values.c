@@ -57,8 +57,13 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   contents->inputs_of = plan_index;
 }
 
+/* The program's own plan, which a claim brings back after a plan switch. */
+static const plim_bound_plan *own_plan(const plim_exec_plan *exec_plan) {
+  return exec_plan->taken_over ? &exec_plan->planned : &exec_plan->bound;
+}
+
 plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
-  int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
+  int64_t needed = own_plan(&exec->plan[plan_index])->plan->arena_bytes;
   if (plim_exec_allocates_each(exec) || needed <= exec->spaces.memory[0].bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
                    (long long)needed, (long long)exec->spaces.memory[0].bytes);
@@ -105,15 +110,13 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   plim_exec_plan *exec_plan = &exec->plan[plan_index];
   int32_t storage = exec_plan->bound.graph->value[value].storage;
   plim_role role = role_of(exec_plan, value);
-  if (role == PLIM_ROLE_INPUT) {
-    plim_exec_claim(exec, plan_index);
-    PLIM_TRY(plim_exec_check_room(exec, plan_index));
-  }
-  int32_t buffer = exec_plan->bound.buffer_before[storage];
+  int32_t buffer = (role == PLIM_ROLE_INPUT ? own_plan(exec_plan) : &exec_plan->bound)->buffer_before[storage];
+  if (role == PLIM_ROLE_INPUT) PLIM_TRY(plim_exec_check_room(exec, plan_index));
   if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
                      exec_plan->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
   }
+  if (role == PLIM_ROLE_INPUT) plim_exec_claim(exec, plan_index);
   if (role == PLIM_ROLE_INPUT && plim_exec_allocates_each(exec)) PLIM_TRY(plim_each_input(exec, exec_plan, buffer));
   const plim_memory_region *file = file_of(exec, exec_plan, buffer);
   char *to = address(exec, exec_plan, value, buffer);

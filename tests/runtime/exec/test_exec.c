@@ -321,8 +321,9 @@ Test(exec, plans_of_one_program_share_persistent_storages_and_take_turns) {
   }
 }
 
-/* out = f(w), and with an input out = f(x, w). */
-static plim_graph *make_small(plim_context *ctx, int with_input) {
+/* out = f(w). With an input out = f(x, w), or x is there and no op reads it. */
+typedef enum small_input { NO_INPUT, READ_INPUT, UNREAD_INPUT } small_input;
+static plim_graph *make_small(plim_context *ctx, small_input input) {
   plim_graph_builder *builder = NULL;
   plim_graph *graph = NULL;
   int64_t bytes = 600;
@@ -331,15 +332,40 @@ static plim_graph *make_small(plim_context *ctx, int with_input) {
   cr_assert_eq(plim_graph_begin(ctx, "small", 1, &builder), PLIM_OK);
   cr_assert_eq(plim_graph_add(builder, "w", PLIM_ROLE_PARAM, &shape, &w), PLIM_OK);
   plim_op_spec spec = {.name = "f", .n_in = 1, .n_out = 1, .in = {w}, .time_ns = 1};
-  if (with_input) {
-    cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &shape, &x), PLIM_OK);
-    spec.in[spec.n_in++] = x;
-  }
+  if (input != NO_INPUT) cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &shape, &x), PLIM_OK);
+  if (input == READ_INPUT) spec.in[spec.n_in++] = x;
   cr_assert_eq(plim_graph_add(builder, "out", PLIM_ROLE_OUTPUT, &shape, &out), PLIM_OK);
   spec.out[0] = out;
   cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
   cr_assert_eq(plim_graph_end(builder, &graph), PLIM_OK);
   return graph;
+}
+
+Test(exec, a_write_that_is_refused_leaves_the_outputs_of_the_last_step) {
+  plim_context *ctx = NULL;
+  char bytes[600] = {0};
+  random_plan_options in_order = {.seed = 1, .packed = 1};
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_graph *graph = make_small(ctx, UNREAD_INPUT);
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_exec *exec = NULL;
+  plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(random_plan_make(graph, profile, &in_order, &plan), PLIM_OK);
+  cr_assert_eq(
+      plim_exec_open(ctx, NULL, &options, 1, (const plim_graph *const *)&graph, (const plim_plan *const *)&plan, &exec),
+      PLIM_OK);
+  const int32_t x = plim_graph_find_value(graph, "x"), out = plim_graph_find_value(graph, "out");
+  cr_assert_eq(plim_exec_step(exec, 0, hash_run, &kernels), PLIM_OK);
+  cr_assert_eq(plim_exec_write(exec, 0, x, bytes, sizeof bytes), PLIM_EUSAGE, "it has no buffer");
+  cr_assert_eq(plim_exec_read(exec, 0, out, bytes, sizeof bytes), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_exec_close(exec);
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_context_free(ctx);
 }
 
 Test(exec, inputs_of_a_plan_are_gone_when_another_plan_has_run) {
@@ -350,7 +376,7 @@ Test(exec, inputs_of_a_plan_are_gone_when_another_plan_has_run) {
   plim_plan *plan[2];
   for (int i = 0; i < 2; i++) {
     random_plan_options in_order = {.seed = 1, .packed = 1};
-    graph[i] = make_small(ctx, i);
+    graph[i] = make_small(ctx, i == 0 ? NO_INPUT : READ_INPUT);
     cr_assert_eq(plim_profile_from_graph(graph[i], &profile[i]), PLIM_OK);
     cr_assert_eq(random_plan_make(graph[i], profile[i], &in_order, &plan[i]), PLIM_OK);
   }
