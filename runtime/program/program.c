@@ -228,7 +228,9 @@ plim_status plim_program_make_plans(const plim_program *program, const plim_plan
   *train = (plim_plan_result){.plan = NULL};
   PLIM_TRY(plim_plan_search(program->ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], options, train));
   plim_status status = plim_program_plan_eval(program, options, train->plan, eval);
-  if (status != PLIM_OK) plim_plan_free(train->plan);
+  if (status == PLIM_OK) return PLIM_OK;
+  plim_plan_free(train->plan);
+  train->plan = NULL;
   return status;
 }
 
