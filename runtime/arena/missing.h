@@ -3,8 +3,8 @@
  * next to it.
  *
  * Functions run on the thread of the context. Storages are 0 .. n_storages - 1. Only init and add fail, with
- * PLIM_ENOMEM. Costs are those of union-find with path halving: nearly O(1). Nodes of storages that have left are dropped
- * when they outnumber the storages, so memory stays O(n_storages). Source: DTR, ICLR 2021, section 4. */
+ * PLIM_ENOMEM. Costs are those of union-find with path halving: nearly O(1), on average for add. Nodes of storages that
+ * have left are dropped from time to time, so memory stays O(n_storages). Source: DTR, ICLR 2021, section 4. */
 #ifndef PLIM_RUNTIME_ARENA_MISSING_H
 #define PLIM_RUNTIME_ARENA_MISSING_H
 
