@@ -6,13 +6,15 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* Sanitizer builds check all invariants after each of the first WALKED changes, then after one in WALKED_OF: local
- * search makes millions of changes. */
-enum { WALKED = 32, WALKED_OF = 32 };
+/* Sanitizer builds check all invariants after each of the first ALWAYS_CHECKED changes, then after one in
+ * CHECKED_ONE_OF: local search makes millions of changes. */
+enum { ALWAYS_CHECKED = 32, CHECKED_ONE_OF = 32 };
 
-static void walk(plim_arena_blocks *blocks) {
+/* Count a change, and in sanitizer builds check the invariants after some of them. */
+static void check_invariants_sometimes(plim_arena_blocks *blocks) {
 #ifdef PLIM_SANITIZED
-  if (blocks->changes < WALKED || blocks->changes % WALKED_OF == 0) assert(plim_arena_blocks_valid(blocks));
+  if (blocks->changes < ALWAYS_CHECKED || blocks->changes % CHECKED_ONE_OF == 0)
+    assert(plim_arena_blocks_valid(blocks));
 #endif
   blocks->changes++;
 }
@@ -85,7 +87,7 @@ plim_status plim_arena_blocks_new(plim_context *ctx, int64_t bytes, plim_arena_b
   blocks->block[blocks->first] = (plim_arena_block){0, blocks->bytes, PLIM_ARENA_BLOCK_FREE, PLIM_NONE, PLIM_NONE};
   blocks->free_bytes = blocks->bytes;
   insert_free(blocks, blocks->first);
-  walk(blocks);
+  check_invariants_sometimes(blocks);
   *out = blocks;
   return PLIM_OK;
 }
@@ -124,7 +126,7 @@ plim_status plim_arena_blocks_take_from(plim_arena_blocks *blocks, int32_t free_
   }
   blocks->block[taken].owner = owner;
   blocks->free_bytes -= rounded;
-  walk(blocks);
+  check_invariants_sometimes(blocks);
   *out = taken;
   return PLIM_OK;
 }
@@ -186,7 +188,7 @@ int32_t plim_arena_blocks_give(plim_arena_blocks *blocks, int32_t block) {
     block = prev;
   }
   insert_free(blocks, block);
-  walk(blocks);
+  check_invariants_sometimes(blocks);
   return block;
 }
 
@@ -207,7 +209,7 @@ plim_status plim_arena_blocks_wall_off(plim_arena_blocks *blocks, int64_t bytes)
   int32_t high = split(blocks, id, blocks->block[id].bytes - area);
   insert_free(blocks, id);
   insert_free(blocks, high);
-  walk(blocks);
+  check_invariants_sometimes(blocks);
   return PLIM_OK;
 }
 
@@ -228,7 +230,7 @@ void plim_arena_blocks_join(plim_arena_blocks *blocks) {
     merge(blocks, low, at_wall);
     insert_free(blocks, low);
   }
-  walk(blocks);
+  check_invariants_sometimes(blocks);
 }
 
 void plim_arena_blocks_hand_over(plim_arena_blocks *blocks, int32_t block, int32_t owner) {

@@ -117,7 +117,7 @@ static void find_deadlines(plim_forecast *forecast, const facts *at) {
 }
 
 /* Hold an input until the last read of any storage that may be recomputed from it. from [n_storages] is scratch. */
-static void find_hold(plim_forecast *forecast, int32_t input, const int32_t *last, int32_t *from) {
+static void find_last_need(plim_forecast *forecast, int32_t input, const int32_t *last, int32_t *from) {
   for (int32_t s = 0; s < forecast->graph->n_storages; s++) from[s] = s == input;
   for (int32_t o = 0; o < forecast->graph->n_ops; o++) {
     const plim_op *op = &forecast->graph->op[o];
@@ -126,7 +126,7 @@ static void find_hold(plim_forecast *forecast, int32_t input, const int32_t *las
     for (int32_t k = 0; k < op->n_writes && reached; k++) {
       int32_t s = op->writes[k];
       from[s] = 1;
-      if (last[s] > forecast->hold[input]) forecast->hold[input] = last[s];
+      if (last[s] > forecast->last_need[input]) forecast->last_need[input] = last[s];
     }
   }
 }
@@ -169,7 +169,7 @@ static plim_status allocate(plim_forecast *forecast) {
   PLIM_TRY(plim_allocate(forecast->ctx, forecast->first_use[n], sizeof *forecast->next_read, &forecast->next_read));
   PLIM_TRY(plim_allocate(forecast->ctx, forecast->first_use[n], sizeof *forecast->last_read, &forecast->last_read));
   PLIM_TRY(plim_allocate(forecast->ctx, n_storages, sizeof *forecast->deadline, &forecast->deadline));
-  PLIM_TRY(plim_allocate(forecast->ctx, n_storages, sizeof *forecast->hold, &forecast->hold));
+  PLIM_TRY(plim_allocate(forecast->ctx, n_storages, sizeof *forecast->last_need, &forecast->last_need));
   return plim_allocate(forecast->ctx, n_storages, sizeof *forecast->costly, &forecast->costly);
 }
 
@@ -180,8 +180,8 @@ static void find_all(plim_forecast *forecast, facts *at, ranked *rank) {
   find_deadlines(forecast, at);
   for (int32_t s = 0; s < forecast->graph->n_storages; s++) {
     int32_t read = forecast->graph->storage[s].role == PLIM_ROLE_INPUT && at->last[s] >= 0;
-    forecast->hold[s] = read ? at->last[s] : PLIM_NEVER;
-    if (read && at->held[s]) find_hold(forecast, s, at->last, at->a);
+    forecast->last_need[s] = read ? at->last[s] : PLIM_NEVER;
+    if (read && at->held[s]) find_last_need(forecast, s, at->last, at->a);
   }
   find_costly(forecast, rank);
 }
@@ -238,7 +238,7 @@ void plim_forecast_release(plim_forecast *forecast) {
   plim_release(forecast->ctx, forecast->last_read, n_uses, sizeof *forecast->last_read);
   plim_release(forecast->ctx, forecast->first_use, n + 1, sizeof *forecast->first_use);
   plim_release(forecast->ctx, forecast->deadline, n_storages, sizeof *forecast->deadline);
-  plim_release(forecast->ctx, forecast->hold, n_storages, sizeof *forecast->hold);
+  plim_release(forecast->ctx, forecast->last_need, n_storages, sizeof *forecast->last_need);
   plim_release(forecast->ctx, forecast->costly, n_storages, sizeof *forecast->costly);
   *forecast = (plim_forecast){.ctx = NULL};
 }

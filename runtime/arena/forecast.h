@@ -27,7 +27,7 @@ typedef struct plim_forecast {
   int32_t *first_use, *next_read, *last_read;
   int32_t *deadline;        /* [n_storages] last position before which the storage can be recomputed, whatever else is
                                missing; PLIM_NEVER: it cannot be recomputed */
-  int32_t *hold;            /* [n_storages] inputs: last position that may need it; PLIM_NEVER: nothing reads it */
+  int32_t *last_need;       /* [n_storages] inputs: last position that may need it; PLIM_NEVER: nothing reads it */
   char *costly;             /* [n_storages] 1: its op takes at least the byte-weighted median of time a byte */
   int64_t small_bytes;      /* storages of at most so many bytes, rounded up, are small; 0: none is (small.c) */
   int64_t small_peak_bytes; /* peak of the bytes of small storages when nothing is evicted */

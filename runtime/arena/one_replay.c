@@ -2,8 +2,8 @@
  * reads are recomputed, deepest first, with an explicit stack. After each, storages that nothing reads any more are
  * dropped.
  *
- * A pinned storage is not evicted. Frontier pins hold all operands of a chain from its start, so that each op runs at
- * most once in the chain. Lazy pins hold an operand only when its op is about to run: that needs less room and may run
+ * A pinned storage is not evicted. Frontier pins keep all operands of a chain from its start, so that each op runs at
+ * most once in the chain. Lazy pins keep an operand only when its op is about to run: that needs less room and may run
  * an op again. Source: Coop, NeurIPS 2023; pins as in OneFlow's implementation, without recursion. */
 #include "runtime/arena/one_replay.h"
 
@@ -44,10 +44,10 @@ typedef struct replay {
 /* May the run overwrite the storage? It may when neither the schedule nor a waiting chain reads it again. */
 static int dies(const replay *state, int32_t op, int32_t storage, int scheduled) {
   const plim_residency *res = &state->res;
-  const plim_holder *holder = &res->holder[storage];
-  if (holder->pins != 1 || res->plan.buffer[holder->buffer].begin >= res->plan.n_commands) return 0;
+  const plim_residency_storage *row = &res->storage[storage];
+  if (row->pins != 1 || res->plan.buffer[row->buffer].begin >= res->plan.n_commands) return 0;
   if (!scheduled) return !plim_residency_wanted(res, storage);
-  if (res->graph->storage[storage].role == PLIM_ROLE_INPUT) return res->forecast->hold[storage] <= res->position;
+  if (res->graph->storage[storage].role == PLIM_ROLE_INPUT) return res->forecast->last_need[storage] <= res->position;
   const plim_op *o = &res->graph->op[op];
   int32_t k = 0;
   while (o->reads[k] != storage) k++;
@@ -61,7 +61,8 @@ static plim_status overwrite_inputs(replay *state, plim_command *command, int sc
   for (int32_t i = 0; i < op->n_pairs; i++) {
     int32_t in = res->graph->value[op->in[op->pair[i].in]].storage;
     int32_t out = res->graph->value[op->out[op->pair[i].out]].storage;
-    if (!plim_residency_holds(res, in) || plim_residency_holds(res, out) || plim_residency_empty(res, in)) continue;
+    if (!plim_residency_is_resident(res, in) || plim_residency_is_resident(res, out) || plim_residency_empty(res, in))
+      continue;
     if (!dies(state, command->op, in, scheduled)) continue;
     PLIM_TRY(plim_residency_hand_over(res, in, out));
     command->pair[command->n_pairs++] = op->pair[i];
@@ -73,10 +74,11 @@ static plim_status overwrite_inputs(replay *state, plim_command *command, int sc
 static plim_status place_outputs(replay *state, int32_t id) {
   plim_residency *res = &state->res;
   const plim_op *op = &res->graph->op[id];
-  for (int32_t k = 0; k < op->n_writes; k++) res->holder[op->writes[k]].pins++;
+  for (int32_t k = 0; k < op->n_writes; k++) res->storage[op->writes[k]].pins++;
   for (int32_t k = 0; k < op->n_writes; k++) {
     int32_t block, s = op->writes[k];
-    if (!plim_residency_holds(res, s)) PLIM_TRY(plim_residency_place(res, id, s, res->graph->storage[s].bytes, &block));
+    if (!plim_residency_is_resident(res, s))
+      PLIM_TRY(plim_residency_place(res, id, s, res->graph->storage[s].bytes, &block));
   }
   return PLIM_OK;
 }
@@ -86,14 +88,14 @@ static plim_status place_outputs(replay *state, int32_t id) {
 static plim_status after_run(replay *state, const plim_op *op, int32_t now, int scheduled) {
   plim_residency *res = &state->res;
   for (int32_t k = 0; k < op->n_reads; k++) {
-    if (plim_residency_holds(res, op->reads[k])) plim_residency_use(res, op->reads[k], now);
-    res->holder[op->reads[k]].pins--;
+    if (plim_residency_is_resident(res, op->reads[k])) plim_residency_use(res, op->reads[k], now);
+    res->storage[op->reads[k]].pins--;
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
     plim_residency_use(res, op->writes[k], now);
-    res->holder[op->writes[k]].pins--;
+    res->storage[op->writes[k]].pins--;
   }
-  if (scheduled) plim_residency_pass(res);
+  if (scheduled) plim_residency_advance(res);
   for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_residency_drop_unwanted(res, op->reads[k]));
   for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_residency_drop_unwanted(res, op->writes[k]));
   return PLIM_OK;
@@ -138,8 +140,8 @@ static void pin_chain(replay *state, int32_t n_reads, const int32_t *reads) {
   for (;;) {
     for (int32_t k = 0; k < n_reads; k++) {
       int32_t s = reads[k], producer = res->graph->storage[s].producer;
-      res->holder[s].pins++;
-      if (plim_residency_holds(res, s) || state->mark[producer] == state->walk_stamp) continue;
+      res->storage[s].pins++;
+      if (plim_residency_is_resident(res, s) || state->mark[producer] == state->walk_stamp) continue;
       state->mark[producer] = state->walk_stamp;
       state->walk[n++] = producer;
     }
@@ -154,13 +156,13 @@ static void pin_read(replay *state, const frame *top, int32_t k) {
   char *pinned = &state->pinned[top->first_flag + k];
   if (*pinned) return;
   *pinned = 1;
-  state->res.holder[top->reads[k]].pins++;
+  state->res.storage[top->reads[k]].pins++;
 }
 
 /* First read of the frame that is not resident; n_reads: none. */
 static int32_t missing_read(const replay *state, const frame *top) {
   int32_t k = 0;
-  while (k < top->n_reads && plim_residency_holds(&state->res, top->reads[k])) k++;
+  while (k < top->n_reads && plim_residency_is_resident(&state->res, top->reads[k])) k++;
   return k;
 }
 
@@ -235,7 +237,7 @@ static void end_buffers(plim_residency *res) {
     plim_role role = res->graph->storage[s].role;
     if (plim_residency_empty(res, s)) continue;
     if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) {
-      res->plan.buffer[res->holder[s].buffer].end = res->plan.n_commands;
+      res->plan.buffer[res->storage[s].buffer].end = res->plan.n_commands;
     }
   }
 }

@@ -12,14 +12,14 @@
 #include "runtime/graph/check/check.h"
 
 /* All combinations of where storages are placed, what is pinned, and whether inputs are held. Those that are usually
- * best come first, so that the others are given up early. The first ones hold inputs, and the first of these also have
- * frontier pins: they differ in two_ends alone, and only they are tried with each row of the table below. */
+ * best come first, so that the others are given up early. The first N_HOLD_INPUTS hold inputs. The first N_HOLD_AND_FRONTIER
+ * also have frontier pins: they differ in two_ends alone, and only they are tried with each row of the table below. */
 static const plim_replay_config combination[] = {
     {.two_ends = 1, .frontier = 1, .hold_inputs = 1}, {.two_ends = 0, .frontier = 1, .hold_inputs = 1},
     {.two_ends = 1, .frontier = 0, .hold_inputs = 1}, {.two_ends = 0, .frontier = 0, .hold_inputs = 1},
     {.two_ends = 1, .frontier = 1, .hold_inputs = 0}, {.two_ends = 0, .frontier = 1, .hold_inputs = 0},
     {.two_ends = 1, .frontier = 0, .hold_inputs = 0}, {.two_ends = 0, .frontier = 0, .hold_inputs = 0}};
-enum { COMBINATIONS = sizeof combination / sizeof combination[0], HOLDING_INPUTS = 4, WITH_FRONTIER = 2 };
+enum { COMBINATIONS = sizeof combination / sizeof combination[0], N_HOLD_INPUTS = 4, N_HOLD_AND_FRONTIER = 2 };
 
 /* More rows for a policy that knows the program's order: windows by each cost that counts neighbours, absolute or for
  * each byte, divided by the distance of the next use or by staleness. The last ones, which count all missing storages,
@@ -182,8 +182,8 @@ static plim_status try_rivals(trial_set *trials) {
 }
 
 static plim_status try_windows(trial_set *trials) {
-  for (int64_t i = 0; i < WINDOWS && i * WITH_FRONTIER * trials->schedule->n_commands < ROW_COMMANDS; i++) {
-    PLIM_TRY(try_combinations(trials, &windows[i], WITH_FRONTIER));
+  for (int64_t i = 0; i < WINDOWS && i * N_HOLD_AND_FRONTIER * trials->schedule->n_commands < ROW_COMMANDS; i++) {
+    PLIM_TRY(try_combinations(trials, &windows[i], N_HOLD_AND_FRONTIER));
   }
   return PLIM_OK;
 }
@@ -195,7 +195,7 @@ static uint64_t next_random(uint64_t state) {
 }
 
 /* Add or replace one perturbation of the configuration: a window drawn at random for a search drawn at random. */
-static void perturbation(struct local_search *local, uint64_t *random, plim_replay_config *out) {
+static void perturb(struct local_search *local, uint64_t *random, plim_replay_config *out) {
   *random = next_random(*random);
   plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)local->searches), (int32_t)(*random >> 29 & 7)};
   *out = local->config;
@@ -215,7 +215,7 @@ static plim_status improve(trial_set *trials, struct local_search *local) {
     plim_replay_counts counts;
     plim_replay_config config;
     int64_t time_ns;
-    perturbation(local, &random, &config);
+    perturb(local, &random, &config);
     PLIM_TRY(simulate_config(trials, &config, local->time_ns - trials->schedule->time_ns - 1, &counts, &time_ns));
     if (time_ns < local->time_ns) *local = (struct local_search){config, time_ns, counts.searches};
   }
@@ -295,7 +295,7 @@ static plim_status continue_within(trial_set *trials, const plim_plan *plan, con
       plim_limit_workspace(trials->ctx, trials->graph, plan, profile, trials->from, limit, own_order, &limited);
   trials->schedule = &limited.plan;
   trials->again = limited.again;
-  if (status == PLIM_OK) status = try_combinations(trials, plim_policy_at(0), HOLDING_INPUTS);
+  if (status == PLIM_OK) status = try_combinations(trials, plim_policy_at(0), N_HOLD_INPUTS);
   release_forecasts(trials);
   plim_limited_plan_release(&limited);
   trials->schedule = NULL;

@@ -8,8 +8,8 @@
 
 #include "runtime/base/array.h"
 
-int plim_residency_holds(const plim_residency *res, int32_t storage) {
-  return res->holder[storage].block != PLIM_NONE;
+int plim_residency_is_resident(const plim_residency *res, int32_t storage) {
+  return res->storage[storage].block != PLIM_NONE;
 }
 
 int plim_residency_empty(const plim_residency *res, int32_t storage) {
@@ -19,8 +19,8 @@ int plim_residency_empty(const plim_residency *res, int32_t storage) {
 int plim_residency_wanted(const plim_residency *res, int32_t storage) {
   plim_role role = res->graph->storage[storage].role;
   if (plim_role_persistent(role)) return 1;
-  return role == PLIM_ROLE_INPUT ? res->forecast->hold[storage] >= res->position
-                                 : res->holder[storage].next_read != PLIM_NEVER;
+  return role == PLIM_ROLE_INPUT ? res->forecast->last_need[storage] >= res->position
+                                 : res->storage[storage].next_read != PLIM_NEVER;
 }
 
 /* The owner of a workspace's block: an id that is no storage. */
@@ -33,15 +33,15 @@ plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffe
                               sizeof *res->plan.buffer));
   res->plan.buffer[res->plan.n_buffers] = *buffer;
   res->plan.buffer[res->plan.n_buffers++].end = buffer->begin + 1;
-  if (buffer->storage >= 0) res->holder[buffer->storage].buffer = res->plan.n_buffers - 1;
+  if (buffer->storage >= 0) res->storage[buffer->storage].buffer = res->plan.n_buffers - 1;
   return PLIM_OK;
 }
 
 /* Append a buffer in that block, which begins with the next command. */
 static plim_status add_buffer(plim_residency *res, int32_t storage, int32_t block) {
-  const plim_arena_block *held = &res->blocks->block[block];
+  const plim_arena_block *from = &res->blocks->block[block];
   plim_plan_buffer buffer = {
-      .storage = storage, .begin = res->plan.n_commands, .offset = held->offset, .bytes = held->bytes};
+      .storage = storage, .begin = res->plan.n_commands, .offset = from->offset, .bytes = from->bytes};
   return plim_residency_add_buffer(res, &buffer);
 }
 
@@ -90,7 +90,7 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
   plim_end end = end_for(res, storage);
   *block = PLIM_ARENA_BLOCK_EMPTY;
   if (storage >= 0 && plim_residency_empty(res, storage)) {
-    res->holder[storage].block = PLIM_ARENA_BLOCK_EMPTY;
+    res->storage[storage].block = PLIM_ARENA_BLOCK_EMPTY;
     return PLIM_OK;
   }
   PLIM_TRY(use_free_block(res, storage, bytes, owner, &taken));
@@ -102,9 +102,9 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
     PLIM_TRY(plim_arena_blocks_take_from(res->blocks, hole, bytes, owner, end, &taken));
   }
   if (storage >= 0) {
-    assert(!plim_residency_holds(res, storage));
+    assert(!plim_residency_is_resident(res, storage));
     if (plim_missing_has(&res->missing, storage)) plim_residency_note_found(res, storage);
-    res->holder[storage].block = taken;
+    res->storage[storage].block = taken;
     plim_missing_remove(&res->missing, storage);
   }
   *block = taken;
@@ -114,7 +114,7 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
 plim_status plim_residency_go_missing(plim_residency *res, int32_t storage) {
   const plim_graph *g = res->graph;
   int32_t producer = g->storage[storage].producer;
-  res->holder[storage].block = PLIM_NONE;
+  res->storage[storage].block = PLIM_NONE;
   if (producer < 0) return PLIM_OK;
   PLIM_TRY(plim_missing_add(&res->missing, storage, res->forecast->op_ns[producer]));
   for (int32_t k = 0; k < g->op[producer].n_reads; k++) {
@@ -133,24 +133,24 @@ plim_status plim_residency_go_missing(plim_residency *res, int32_t storage) {
 }
 
 plim_status plim_residency_hand_over(plim_residency *res, int32_t in, int32_t out) {
-  int32_t block = res->holder[in].block;
+  int32_t block = res->storage[in].block;
   plim_arena_blocks_hand_over(res->blocks, block, out);
-  res->plan.buffer[res->holder[in].buffer].end = res->plan.n_commands;
+  res->plan.buffer[res->storage[in].buffer].end = res->plan.n_commands;
   if (plim_missing_has(&res->missing, out)) plim_residency_note_found(res, out); /* its op's reads are still resident */
   PLIM_TRY(plim_residency_go_missing(res, in));
-  res->holder[out].block = block;
+  res->storage[out].block = block;
   plim_missing_remove(&res->missing, out);
   return add_buffer(res, out, block);
 }
 
 plim_status plim_residency_drop(plim_residency *res, int32_t storage, int32_t *hole) {
-  int32_t left = plim_arena_blocks_give(res->blocks, res->holder[storage].block);
+  int32_t left = plim_arena_blocks_give(res->blocks, res->storage[storage].block);
   if (hole) *hole = left;
   return plim_residency_go_missing(res, storage);
 }
 
 plim_status plim_residency_drop_unwanted(plim_residency *res, int32_t storage) {
-  if (!plim_residency_holds(res, storage) || res->holder[storage].pins > 0) return PLIM_OK;
+  if (!plim_residency_is_resident(res, storage) || res->storage[storage].pins > 0) return PLIM_OK;
   if (plim_residency_empty(res, storage)) return PLIM_OK;
   return plim_residency_wanted(res, storage) ? PLIM_OK : plim_residency_drop(res, storage, NULL);
 }
@@ -165,22 +165,22 @@ plim_status plim_residency_add_command(plim_residency *res, const plim_command *
 
 void plim_residency_use(plim_residency *res, int32_t storage, int32_t command) {
   if (plim_residency_empty(res, storage)) return;
-  res->plan.buffer[res->holder[storage].buffer].end = command + 1;
-  res->holder[storage].last_ns = res->clock_ns;
+  res->plan.buffer[res->storage[storage].buffer].end = command + 1;
+  res->storage[storage].last_ns = res->clock_ns;
 }
 
-void plim_residency_pass(plim_residency *res) {
+void plim_residency_advance(plim_residency *res) {
   const plim_forecast *forecast = res->forecast;
   const plim_op *op = &res->graph->op[forecast->schedule->command[res->position].op];
   int32_t use = forecast->first_use[res->position];
   for (int32_t k = 0; k < op->n_reads; k++) {
     int32_t s = op->reads[k];
-    res->holder[s].next_read = forecast->next_read[use + k];
+    res->storage[s].next_read = forecast->next_read[use + k];
     if (plim_missing_has(&res->missing, s)) plim_residency_note_uncertain(res, s); /* it was overwritten in place */
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
-    res->holder[op->writes[k]].next_read = forecast->next_read[use + op->n_reads + k];
-    res->holder[op->writes[k]].last_read = forecast->last_read[use + op->n_reads + k];
+    res->storage[op->writes[k]].next_read = forecast->next_read[use + op->n_reads + k];
+    res->storage[op->writes[k]].last_read = forecast->last_read[use + op->n_reads + k];
   }
   res->position++;
 }
@@ -191,7 +191,7 @@ static plim_status place_sources(plim_residency *res) {
     for (int32_t s = 0; s < res->graph->n_storages; s++) {
       plim_role role = res->graph->storage[s].role;
       int32_t block,
-          here = inputs ? role == PLIM_ROLE_INPUT && res->forecast->hold[s] >= 0 : plim_role_persistent(role);
+          here = inputs ? role == PLIM_ROLE_INPUT && res->forecast->last_need[s] >= 0 : plim_role_persistent(role);
       if (here) PLIM_TRY(plim_residency_place(res, PLIM_NONE, s, res->graph->storage[s].bytes, &block));
     }
   }
@@ -200,13 +200,13 @@ static plim_status place_sources(plim_residency *res) {
 
 static plim_status open_residency(plim_residency *res, int32_t from, int64_t bytes, int64_t area_bytes) {
   PLIM_TRY(plim_missing_init(&res->missing, res->ctx, res->graph->n_storages));
-  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->holder, &res->holder));
+  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->storage, &res->storage));
   PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->price.mark, &res->price.mark));
   PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->price.stack, &res->price.stack));
   PLIM_TRY(plim_residency_open_walks(res));
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
-    res->holder[s] =
-        (plim_holder){.block = PLIM_NONE, .buffer = PLIM_NONE, .next_read = PLIM_NEVER, .last_read = PLIM_NEVER};
+    res->storage[s] = (plim_residency_storage){
+        .block = PLIM_NONE, .buffer = PLIM_NONE, .next_read = PLIM_NEVER, .last_read = PLIM_NEVER};
   }
   PLIM_TRY(plim_arena_blocks_new(res->ctx, bytes, &res->blocks));
   if (from > 0 && res->small_bytes > 0) PLIM_TRY(plim_arena_blocks_wall_off(res->blocks, area_bytes));
@@ -239,7 +239,7 @@ plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast
 void plim_residency_close(plim_residency *res) {
   plim_missing_release(&res->missing);
   plim_arena_blocks_free(res->blocks);
-  plim_release(res->ctx, res->holder, res->graph->n_storages, sizeof *res->holder);
+  plim_release(res->ctx, res->storage, res->graph->n_storages, sizeof *res->storage);
   plim_release(res->ctx, res->price.mark, res->graph->n_ops, sizeof *res->price.mark);
   plim_release(res->ctx, res->price.stack, res->graph->n_ops, sizeof *res->price.stack);
   plim_release(res->ctx, res->lost.storage, res->graph->n_storages, sizeof *res->lost.storage);

@@ -36,7 +36,7 @@
 
 enum { PLIM_ARENA_BLOCK_EMPTY = -2 /* of a storage of 0 bytes */ };
 
-typedef struct plim_holder {
+typedef struct plim_residency_storage {
   int32_t block;     /* PLIM_NONE: not resident; PLIM_ARENA_BLOCK_EMPTY: resident with 0 bytes, which need
                         neither a block nor a buffer */
   int32_t buffer;    /* index of its latest buffer, PLIM_NONE: it had none yet */
@@ -44,7 +44,7 @@ typedef struct plim_holder {
   int32_t next_read; /* position that reads it next, PLIM_NEVER: none; persistent storages and inputs: not used */
   int32_t last_read; /* last position that reads it before it is written again */
   int64_t last_ns;   /* clock of its last use */
-} plim_holder;
+} plim_residency_storage;
 
 /* The plan so far. The end of a buffer follows its latest use. */
 typedef struct plim_plan_so_far {
@@ -92,7 +92,7 @@ typedef struct plim_residency {
   int64_t clock_ns;    /* time of all commands so far, + 1 */
   int64_t small_bytes; /* largest request that uses the small area; 0: there is no such area, or it was joined */
   plim_arena_blocks *blocks;
-  plim_holder *holder; /* [n_storages] */
+  plim_residency_storage *storage; /* [n_storages] */
   plim_missing missing;
   plim_plan_so_far plan;
   /* scratch and caches of evictions */
@@ -112,18 +112,18 @@ typedef struct plim_residency {
 PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                               int64_t bytes, const plim_replay_config *config,
                                               plim_replay_counts *counts, plim_residency *out);
-void plim_residency_close(plim_residency *residency);
+void plim_residency_close(plim_residency *res);
 
 /* ---- residency.c: who is resident ---- */
 
 /* Has the storage 0 bytes? Such a storage stays resident once it is written, and is never evicted. */
-int plim_residency_empty(const plim_residency *residency, int32_t storage);
+int plim_residency_empty(const plim_residency *res, int32_t storage);
 
 /* Is the storage resident? */
-int plim_residency_holds(const plim_residency *residency, int32_t storage);
+int plim_residency_is_resident(const plim_residency *res, int32_t storage);
 
 /* Does a later position need the storage? Of an input: may one need it? */
-int plim_residency_wanted(const plim_residency *residency, int32_t storage);
+int plim_residency_wanted(const plim_residency *res, int32_t storage);
 
 /* Give a block and a buffer to a storage that is not resident, or to the workspace of an op.
  *   op       in   that asks; PLIM_NONE: none does
@@ -132,46 +132,46 @@ int plim_residency_wanted(const plim_residency *residency, int32_t storage);
  *   block    out  PLIM_ARENA_BLOCK_EMPTY for a storage of 0 bytes, which gets neither block nor buffer
  * Evicts the cheapest storages when no free block is large enough. PLIM_ENOFIT, naming the op: there is no room.
  * O(log n), or an eviction. */
-PLIM_MUST_USE plim_status plim_residency_place(plim_residency *residency, int32_t op, int32_t storage, int64_t bytes,
+PLIM_MUST_USE plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storage, int64_t bytes,
                                                int32_t *block);
 
 /* Give the block of `in` to `out`, which the next command writes in place. The buffer of `in` ends before that command,
  * and `in` goes missing. Cost as plim_residency_go_missing. */
-PLIM_MUST_USE plim_status plim_residency_hand_over(plim_residency *residency, int32_t in, int32_t out);
+PLIM_MUST_USE plim_status plim_residency_hand_over(plim_residency *res, int32_t in, int32_t out);
 
 /* Free the block of a resident storage, which goes missing.
  *   hole  out  may be NULL: the free block that contains the freed range
  * O(log n), and the cost of plim_residency_go_missing. */
-PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *residency, int32_t storage, int32_t *hole);
+PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *res, int32_t storage, int32_t *hole);
 
 /* Drop the storage when it is resident, neither pinned nor wanted, and has bytes. */
-PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency, int32_t storage);
+PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *res, int32_t storage);
 
 /* ---- residency.c: the plan so far ---- */
 
-/* Append a command, whose index is residency->plan.n_commands. Advances the clock by the time of its variant. O(1) on
+/* Append a command, whose index is res->plan.n_commands. Advances the clock by the time of its variant. O(1) on
  * average. */
-PLIM_MUST_USE plim_status plim_residency_add_command(plim_residency *residency, const plim_command *command);
+PLIM_MUST_USE plim_status plim_residency_add_command(plim_residency *res, const plim_command *command);
 
 /* Extend the latest buffer of the storage to its use by command `command`. */
-void plim_residency_use(plim_residency *residency, int32_t storage, int32_t command);
+void plim_residency_use(plim_residency *res, int32_t storage, int32_t command);
 
 /* End the command at `position` of the schedule: set the next reads of its operands, and advance the position.
  * O(operands). */
-void plim_residency_pass(plim_residency *residency);
+void plim_residency_advance(plim_residency *res);
 
 /* Append a buffer that begins with the next command; plim_residency_use moves its end. O(1) on average. */
-PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, const plim_plan_buffer *buffer);
+PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffer *buffer);
 
 /* Mark a storage as missing whose block the caller has freed or handed over. If an op computes it, it joins the classes
  * of the missing inputs of that op, and of the missing outputs of its readers that count (plim_residency_is_priced).
  * O(those inputs and outputs). */
-PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
+PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *res, int32_t storage);
 
 /* ---- residency_resume.c ---- */
 
 /* Set the state of an empty arena to the state after the first `from` commands of the schedule. PLIM_ENOFIT as
  * plim_residency_open. */
-PLIM_MUST_USE plim_status plim_residency_resume(plim_residency *residency, int32_t from);
+PLIM_MUST_USE plim_status plim_residency_resume(plim_residency *res, int32_t from);
 
 #endif

@@ -10,10 +10,10 @@
 enum { CANDIDATES = 8 };
 
 int plim_residency_evictable(const plim_residency *res, int32_t storage) {
-  const plim_holder *holder = &res->holder[storage];
-  if (res->graph->storage[storage].producer < 0 || holder->pins > 0) return 0;
-  if (holder->block >= 0 && plim_arena_blocks_side(res->blocks, holder->block) == PLIM_SIDE_SMALL) return 0;
-  return holder->last_read <= res->forecast->deadline[storage];
+  const plim_residency_storage *row = &res->storage[storage];
+  if (res->graph->storage[storage].producer < 0 || row->pins > 0) return 0;
+  if (row->block >= 0 && plim_arena_blocks_side(res->blocks, row->block) == PLIM_SIDE_SMALL) return 0;
+  return row->last_read <= res->forecast->deadline[storage];
 }
 
 /* May the block be in a window: is it free, or does it hold a storage that may be evicted? */
@@ -49,8 +49,8 @@ static int64_t divisor(const plim_policy *policy, int64_t distance_ns) {
 }
 
 int64_t plim_residency_distance(const plim_residency *res, int32_t storage) {
-  if (!res->policy->forecast) return res->clock_ns - res->holder[storage].last_ns;
-  int32_t next = res->holder[storage].next_read;
+  if (!res->policy->forecast) return res->clock_ns - res->storage[storage].last_ns;
+  int32_t next = res->storage[storage].next_read;
   if (next == PLIM_NEVER) next = res->forecast->schedule->n_commands; /* resident although nothing reads it again */
   return res->forecast->start_ns[next] - res->forecast->start_ns[res->position];
 }
@@ -77,7 +77,7 @@ static void fill_rows(plim_residency *res) {
     if (block->owner == PLIM_ARENA_BLOCK_FREE) {
       res->rows.row[n].state = PLIM_ROW_FREE;
     } else if (may_join(res, block)) {
-      res->rows.row[n].state = PLIM_ROW_HELD;
+      res->rows.row[n].state = PLIM_ROW_EVICTABLE;
       res->rows.row[n].cost = plim_residency_window_cost(res, block->owner);
     }
   }
@@ -88,7 +88,7 @@ static void fill_rows(plim_residency *res) {
 static int32_t held_storages(const plim_residency *res, const plim_window *window, int32_t *storage) {
   int32_t n = 0;
   for (int32_t i = window->begin; i < window->end; i++) {
-    if (res->rows.row[i].state == PLIM_ROW_HELD) storage[n++] = res->blocks->block[res->rows.block[i]].owner;
+    if (res->rows.row[i].state == PLIM_ROW_EVICTABLE) storage[n++] = res->blocks->block[res->rows.block[i]].owner;
   }
   return n;
 }

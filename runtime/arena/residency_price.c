@@ -34,7 +34,8 @@ static int64_t price_stack(plim_residency *res, int32_t depth) {
     sum += res->forecast->op_ns[res->price.stack[depth]];
     for (int32_t k = 0; k < op->n_reads; k++) {
       int32_t producer = g->storage[op->reads[k]].producer;
-      if (producer < 0 || plim_residency_holds(res, op->reads[k]) || res->price.mark[producer] == res->price.stamp) {
+      if (producer < 0 || plim_residency_is_resident(res, op->reads[k]) ||
+          res->price.mark[producer] == res->price.stamp) {
         continue;
       }
       res->price.mark[producer] = res->price.stamp;
@@ -62,7 +63,7 @@ int64_t plim_residency_cost(plim_residency *res, int32_t storage, int64_t most) 
     case PLIM_COST_ONE:
       return 1;
     case PLIM_COST_ACCESS:
-      return res->holder[storage].last_ns;
+      return res->storage[storage].last_ns;
     case PLIM_COST_OWN:
       return own;
     case PLIM_COST_ANCESTORS:

@@ -14,9 +14,9 @@ static plim_status pass_command(plim_residency *res, int32_t j) {
   for (int32_t k = 0; k < op->n_reads; k++) plim_residency_use(res, op->reads[k], j);
   for (int32_t k = 0; k < op->n_writes; k++) {
     plim_residency_use(res, op->writes[k], j);
-    if (plim_residency_empty(res, op->writes[k])) res->holder[op->writes[k]].block = PLIM_ARENA_BLOCK_EMPTY;
+    if (plim_residency_empty(res, op->writes[k])) res->storage[op->writes[k]].block = PLIM_ARENA_BLOCK_EMPTY;
   }
-  plim_residency_pass(res);
+  plim_residency_advance(res);
   return PLIM_OK;
 }
 
@@ -40,7 +40,7 @@ static plim_status move(plim_residency *res, int32_t i) {
   }
   PLIM_TRY(plim_residency_place(res, PLIM_NONE, storage, res->plan.buffer[i].bytes, &block));
   res->plan.n_buffers--; /* remove the buffer that plim_residency_place appended: the old one continues */
-  res->holder[storage].buffer = i;
+  res->storage[storage].buffer = i;
   res->plan.buffer[i].offset = res->blocks->block[block].offset;
   return PLIM_OK;
 }
@@ -65,12 +65,11 @@ static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *
 /* PLIM_ENOFIT when a storage that is read again is not resident and cannot be recomputed by then. */
 static plim_status check_absent(const plim_residency *res) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
-    const plim_holder *holder = &res->holder[s];
-    if (res->graph->storage[s].producer < 0 || holder->block != PLIM_NONE || holder->next_read == PLIM_NEVER) continue;
-    if (holder->last_read <= res->forecast->deadline[s]) continue;
+    const plim_residency_storage *row = &res->storage[s];
+    if (res->graph->storage[s].producer < 0 || row->block != PLIM_NONE || row->next_read == PLIM_NEVER) continue;
+    if (row->last_read <= res->forecast->deadline[s]) continue;
     return plim_fail(res->ctx, PLIM_ENOFIT, "\"%s\" is gone, is read last at %d, and cannot be recomputed after %d",
-                     plim_graph_storage_name(res->graph, s, ""), (int)holder->last_read,
-                     (int)res->forecast->deadline[s]);
+                     plim_graph_storage_name(res->graph, s, ""), (int)row->last_read, (int)res->forecast->deadline[s]);
   }
   return PLIM_OK;
 }
@@ -78,9 +77,8 @@ static plim_status check_absent(const plim_residency *res) {
 /* Mark the storages that were computed and are not resident as missing: the prices of evictions count them. */
 static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32_t from) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
-    const plim_holder *holder = &res->holder[s];
-    if (holder->buffer == PLIM_NONE || holder->block != PLIM_NONE ||
-        continues(res, &plan->buffer[holder->buffer], from)) {
+    const plim_residency_storage *row = &res->storage[s];
+    if (row->buffer == PLIM_NONE || row->block != PLIM_NONE || continues(res, &plan->buffer[row->buffer], from)) {
       continue;
     }
     PLIM_TRY(plim_residency_go_missing(res, s));
@@ -100,7 +98,7 @@ static plim_status place_residents(plim_residency *res, const plim_plan *plan, i
       PLIM_TRY(block_straddler(res, buffer, &blocked));
     } else {
       PLIM_TRY(plim_arena_blocks_take_at(res->blocks, buffer->offset, buffer->bytes, buffer->storage,
-                                         &res->holder[buffer->storage].block));
+                                         &res->storage[buffer->storage].block));
     }
   }
   PLIM_TRY(lose_absent(res, plan, from));

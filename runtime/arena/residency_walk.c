@@ -34,13 +34,14 @@ plim_status plim_residency_open_walks(plim_residency *res) {
   return plim_walks_open(res->ctx, n, 1, (plim_walk_owner){neighbours, missing_ns, res}, &res->walks);
 }
 
-static int walks(const plim_residency *res, plim_walk_direction direction) {
+/* Does the policy's cost count the missing storages in that direction? */
+static int cost_needs_walk(const plim_residency *res, plim_walk_direction direction) {
   plim_cost cost = res->policy->cost;
   return cost == PLIM_COST_NEIGHBOURHOOD || (direction == PLIM_WALK_TO_INPUTS && cost == PLIM_COST_ANCESTORS);
 }
 
 void plim_residency_note_lost(plim_residency *res, int32_t storage) {
-  if (!walks(res, PLIM_WALK_TO_INPUTS) || res->lost.is_in[storage]) return;
+  if (!cost_needs_walk(res, PLIM_WALK_TO_INPUTS) || res->lost.is_in[storage]) return;
   res->lost.is_in[storage] = 1;
   res->lost.storage[res->lost.n++] = storage;
 }
@@ -51,7 +52,7 @@ static void apply_lost(plim_residency *res) {
   int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? PLIM_TIME_INFINITE : 0;
   if (res->lost.n == 0) return;
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
-    if (!walks(res, direction)) continue;
+    if (!cost_needs_walk(res, direction)) continue;
     plim_walks_lower(&res->walks, res->lost.n, res->lost.storage, direction, lost_ns, 0);
     for (int32_t i = 0; i < res->lost.n; i++) plim_walks_forget(&res->walks, res->lost.storage[i], direction);
   }
@@ -66,7 +67,7 @@ void plim_residency_note_found(plim_residency *res, int32_t storage) {
     return;
   }
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
-    if (!walks(res, direction)) continue;
+    if (!cost_needs_walk(res, direction)) continue;
     int beyond = plim_walks_any_missing(&res->walks, storage, direction);
     plim_walks_lower(&res->walks, 1, &storage, direction, beyond ? PLIM_TIME_INFINITE : own_ns,
                      !beyond && res->lost.n == 0);
@@ -76,13 +77,14 @@ void plim_residency_note_found(plim_residency *res, int32_t storage) {
 
 void plim_residency_note_uncertain(plim_residency *res, int32_t storage) {
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
-    if (walks(res, direction)) plim_walks_lower(&res->walks, 1, &storage, direction, PLIM_TIME_INFINITE, 0);
+    if (cost_needs_walk(res, direction)) plim_walks_lower(&res->walks, 1, &storage, direction, PLIM_TIME_INFINITE, 0);
   }
 }
 
 int64_t plim_residency_walk(plim_residency *res, int32_t storage, int64_t most) {
   apply_lost(res);
-  if (!walks(res, PLIM_WALK_TO_READERS)) return plim_walks_sum(&res->walks, storage, PLIM_WALK_TO_INPUTS, most);
+  if (!cost_needs_walk(res, PLIM_WALK_TO_READERS))
+    return plim_walks_sum(&res->walks, storage, PLIM_WALK_TO_INPUTS, most);
   int64_t least = plim_walks_least(&res->walks, storage, PLIM_WALK_TO_READERS);
   int64_t sum_ns = plim_walks_sum(&res->walks, storage, PLIM_WALK_TO_INPUTS, most - least);
   if (sum_ns > most) return sum_ns;

@@ -31,12 +31,12 @@ typedef struct plim_arena_choice {
 typedef struct plim_arena_watch {
   void *user;
   /* Before each eviction. */
-  plim_status (*chose)(void *user, struct plim_residency *residency, const plim_arena_request *request,
+  plim_status (*chose)(void *user, struct plim_residency *res, const plim_arena_request *request,
                        const plim_arena_choice *choice);
   /* After each command. depth 0: a command of the schedule; > 0: a recomputation for which so many runs wait. */
-  plim_status (*ran)(void *user, const struct plim_residency *residency, int32_t depth);
+  plim_status (*ran)(void *user, const struct plim_residency *res, int32_t depth);
   /* When recomputing has taken too long and the replay ends; `op` was next. */
-  plim_status (*gave_up)(void *user, const struct plim_residency *residency, int32_t op);
+  plim_status (*gave_up)(void *user, const struct plim_residency *res, int32_t op);
 } plim_arena_watch;
 
 /* Replay `order`, which has passed plim_plan_check, in one configuration, watched. PLIM_ENOFIT: an op finds no room,

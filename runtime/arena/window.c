@@ -51,7 +51,7 @@ static int32_t keep_best(const plim_window *window, int per_byte, int32_t count,
 static void grow(plim_window *window, const plim_window_row *row) {
   window->end++;
   window->bytes += row->bytes;
-  if (row->state != PLIM_ROW_HELD) return;
+  if (row->state != PLIM_ROW_EVICTABLE) return;
   window->evicted_bytes += row->bytes;
   window->cost = wide_add(window->cost, row->cost);
 }
@@ -59,7 +59,7 @@ static void grow(plim_window *window, const plim_window_row *row) {
 static void shrink(plim_window *window, const plim_window_row *row) {
   window->begin++;
   window->bytes -= row->bytes;
-  if (row->state != PLIM_ROW_HELD) return;
+  if (row->state != PLIM_ROW_EVICTABLE) return;
   window->evicted_bytes -= row->bytes;
   window->cost = wide_subtract(window->cost, row->cost);
 }

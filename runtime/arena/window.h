@@ -9,11 +9,11 @@ extern "C" {
 #endif
 
 /* A row is a block. It must stay (breaker), holds a storage that may be evicted at a cost, or is free. */
-typedef enum plim_row_state { PLIM_ROW_BREAKER, PLIM_ROW_HELD, PLIM_ROW_FREE } plim_row_state;
+typedef enum plim_row_state { PLIM_ROW_BREAKER, PLIM_ROW_EVICTABLE, PLIM_ROW_FREE } plim_row_state;
 
 typedef struct plim_window_row {
   int64_t bytes; /* > 0; all together at most INT64_MAX */
-  int64_t cost;  /* held: >= 0, any unit; others: not read */
+  int64_t cost;  /* evictable: >= 0, any unit; others: not read */
   plim_row_state state;
 } plim_window_row;
 
@@ -27,8 +27,8 @@ int plim_wide_compare(plim_wide a, plim_wide b); /* < 0, 0, > 0 */
 typedef struct plim_window {
   int32_t begin, end;    /* rows [begin, end) */
   int64_t bytes;         /* sum over all its rows, >= need */
-  int64_t evicted_bytes; /* sum over its held rows */
-  plim_wide cost;        /* sum over its held rows */
+  int64_t evicted_bytes; /* sum over its evictable rows */
+  plim_wide cost;        /* sum over its evictable rows */
 } plim_window;
 
 /* Find the best windows of rows. A window contains no breaker, has at least `need` bytes, and would have fewer without

@@ -40,7 +40,8 @@ static plim_status draw_failure(plim_decision_log *decisions, const plim_residen
   command[res->plan.n_commands] =
       (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = res->forecast->variant[op]};
   for (int32_t i = 0; i < decisions->options.graph->n_storages; i++) {
-    if (plim_residency_holds(res, i) && !plim_residency_empty(res, i)) buffer[res->holder[i].buffer].end = n_commands;
+    if (plim_residency_is_resident(res, i) && !plim_residency_empty(res, i))
+      buffer[res->storage[i].buffer].end = n_commands;
   }
   plim_plan draft = *order;
   draft.packed = 1;
@@ -75,7 +76,7 @@ static plim_status on_choice(void *user, plim_residency *res, const plim_arena_r
   if (choice->storage >= 0) PLIM_TRY(add_evicted(decisions, choice->storage));
   for (int32_t i = choice->n > 0 ? choice->window[choice->chosen].begin : 0;
        choice->n > 0 && i < choice->window[choice->chosen].end; i++) {
-    if (res->rows.row[i].state == PLIM_ROW_HELD) {
+    if (res->rows.row[i].state == PLIM_ROW_EVICTABLE) {
       PLIM_TRY(add_evicted(decisions, res->blocks->block[res->rows.block[i]].owner));
     }
   }

@@ -27,7 +27,7 @@ static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
     if (plim_op_touches(&g->op[id], storage)) return id;
     for (int32_t k = 0; k < g->op[id].n_reads; k++) {
       int32_t s = g->op[id].reads[k], maker = g->storage[s].producer;
-      if (maker < 0 || plim_residency_holds(res, s) || res->price.mark[maker] == res->price.stamp) continue;
+      if (maker < 0 || plim_residency_is_resident(res, s) || res->price.mark[maker] == res->price.stamp) continue;
       res->price.mark[maker] = res->price.stamp;
       res->price.stack[depth++] = maker;
     }
@@ -41,7 +41,7 @@ static int32_t updated_before(const plim_residency *res, int32_t storage) {
   const plim_graph *g = res->graph;
   const plim_plan *order = res->forecast->schedule;
   const plim_op *maker = &g->op[g->storage[storage].producer];
-  int32_t last = res->holder[storage].last_read;
+  int32_t last = res->storage[storage].last_read;
   for (int32_t j = 0; j < last && j < order->n_commands; j++) {
     const plim_op *op = &g->op[order->command[j].op];
     for (int32_t u = 0; u < op->n_updates; u++) {
@@ -59,10 +59,10 @@ static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p
     p->state = PLIM_ARENA_BLOCK_PERSISTENT;
   } else if (storage->producer < 0) {
     p->state = PLIM_ARENA_BLOCK_INPUT;
-  } else if (res->holder[p->storage].pins > 0) {
+  } else if (res->storage[p->storage].pins > 0) {
     p->state = PLIM_ARENA_BLOCK_PINNED;
     p->by = pinned_by(res, p->storage, asking);
-  } else if (plim_arena_blocks_side(res->blocks, res->holder[p->storage].block) == PLIM_SIDE_SMALL) {
+  } else if (plim_arena_blocks_side(res->blocks, res->storage[p->storage].block) == PLIM_SIDE_SMALL) {
     p->state = PLIM_ARENA_BLOCK_SMALL;
   } else {
     p->state = PLIM_ARENA_BLOCK_TOO_LATE;
@@ -78,7 +78,7 @@ static void add_score(plim_residency *res, const plim_arena_block *block, plim_d
     p->neighbour_ns = plim_residency_cost(res, p->storage, PLIM_TIME_INFINITE) - p->own_ns;
   }
   p->distance_ns = plim_residency_distance(res, p->storage);
-  p->stale_ns = res->clock_ns - res->holder[p->storage].last_ns;
+  p->stale_ns = res->clock_ns - res->storage[p->storage].last_ns;
   p->score = res->policy->search == PLIM_SEARCH_WINDOW
                  ? from_fixed((plim_wide){0, (uint64_t)plim_residency_window_cost(res, p->storage)})
                  : plim_residency_score(res, block, INFINITY);

@@ -25,9 +25,9 @@ typedef struct stop {
 /* Does the simulation still hold the storage in that buffer? It appends buffers as they are asked for, and a plan sorts
  * them: so a buffer is known by its storage and its begin. */
 static int is_resident(const plim_residency *res, const plim_plan_buffer *buffer) {
-  if (buffer->storage < 0 || !plim_residency_holds(res, buffer->storage)) return 0;
-  const int32_t held = res->holder[buffer->storage].buffer;
-  return held >= 0 && res->plan.buffer[held].begin == buffer->begin;
+  if (buffer->storage < 0 || !plim_residency_is_resident(res, buffer->storage)) return 0;
+  const int32_t latest = res->storage[buffer->storage].buffer;
+  return latest >= 0 && res->plan.buffer[latest].begin == buffer->begin;
 }
 
 /* Is the storage an input that stays for what may be recomputed from it? The run that has just ended drops an input
@@ -36,7 +36,7 @@ static int is_resident(const plim_residency *res, const plim_plan_buffer *buffer
 static int is_held(const plim_residency *res, int32_t depth, int32_t storage) {
   const plim_op *ran = &res->graph->op[res->plan.command[res->plan.n_commands - 1].op];
   if (res->graph->storage[storage].role != PLIM_ROLE_INPUT) return 0;
-  return !plim_op_reads(ran, storage) || res->forecast->hold[storage] >= res->position + (depth == 0);
+  return !plim_op_reads(ran, storage) || res->forecast->last_need[storage] >= res->position + (depth == 0);
 }
 
 /* Extend the buffers of storages that are resident at the command up to it, and stop there. What the command reads

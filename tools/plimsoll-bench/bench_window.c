@@ -14,7 +14,7 @@ static void fill(plim_random *random, int32_t n, plim_window_row *row) {
     int32_t kind = plim_random_below(random, 16);
     row[i].bytes = (int64_t)PLIM_ALIGN * (1 + plim_random_below(random, MOST_UNITS));
     row[i].cost = plim_random_below(random, 1 << 16);
-    row[i].state = kind == 0 ? PLIM_ROW_BREAKER : kind == 1 ? PLIM_ROW_FREE : PLIM_ROW_HELD;
+    row[i].state = kind == 0 ? PLIM_ROW_BREAKER : kind == 1 ? PLIM_ROW_FREE : PLIM_ROW_EVICTABLE;
   }
 }
 

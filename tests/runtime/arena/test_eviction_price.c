@@ -74,8 +74,8 @@ static void open_scene(scene *s) {
   cr_assert_eq(plim_residency_open(s->ctx, &s->forecast, 0, 3 * UNIT, &how, &s->counts, &s->residency), PLIM_OK);
   cr_assert_eq(plim_residency_place(&s->residency, MAKE_Y, Y, UNIT, &block), PLIM_OK);
   cr_assert_eq(plim_residency_place(&s->residency, MAKE_Z, Z, UNIT, &block), PLIM_OK);
-  s->residency.holder[Y].next_read = s->residency.holder[Y].last_read = READ_Y;
-  s->residency.holder[Z].next_read = s->residency.holder[Z].last_read = READ_Z;
+  s->residency.storage[Y].next_read = s->residency.storage[Y].last_read = READ_Y;
+  s->residency.storage[Z].next_read = s->residency.storage[Z].last_read = READ_Z;
   s->residency.position = READ_Z;
 }
 
@@ -116,13 +116,13 @@ Test(evict, takes_what_is_cheap_and_far_away_and_leaves_what_is_pinned) {
   int32_t hole;
   open_scene(&s);
   cr_assert_eq(plim_residency_evict(&s.residency, &(plim_arena_request){.bytes = UNIT}, &hole), PLIM_OK);
-  cr_expect_not(plim_residency_holds(&s.residency, Y)); /* read 1000 ns from now; z: now */
-  cr_expect(plim_residency_holds(&s.residency, Z));
+  cr_expect_not(plim_residency_is_resident(&s.residency, Y)); /* read 1000 ns from now; z: now */
+  cr_expect(plim_residency_is_resident(&s.residency, Z));
   cr_expect_eq(s.residency.blocks->block[hole].bytes, UNIT);
   cr_expect_eq(s.counts.evictions, 1);
-  s.residency.holder[Z].pins = 1;
+  s.residency.storage[Z].pins = 1;
   cr_assert_eq(plim_residency_evict(&s.residency, &(plim_arena_request){.bytes = 2 * UNIT}, &hole), PLIM_OK);
   cr_expect_eq(hole, -1);
-  cr_expect(plim_residency_holds(&s.residency, Z));
+  cr_expect(plim_residency_is_resident(&s.residency, Z));
   close_scene(&s);
 }

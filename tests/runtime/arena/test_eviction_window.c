@@ -8,7 +8,7 @@
 #include "tests/support/test_seed.h"
 
 #define HELD(bytes, cost) \
-  { (bytes), (cost), PLIM_ROW_HELD }
+  { (bytes), (cost), PLIM_ROW_EVICTABLE }
 #define PINNED(bytes) \
   { (bytes), 0, PLIM_ROW_BREAKER }
 #define FREE(bytes) \
@@ -82,8 +82,8 @@ static int measure(const plim_window_row *row, int32_t begin, int32_t end, int64
   for (int32_t i = begin; i < end; i++) {
     if (row[i].state == PLIM_ROW_BREAKER) return 0;
     bytes += row[i].bytes;
-    if (row[i].state == PLIM_ROW_HELD) out->cost += row[i].cost;
-    if (row[i].state == PLIM_ROW_HELD) out->evicted += row[i].bytes;
+    if (row[i].state == PLIM_ROW_EVICTABLE) out->cost += row[i].cost;
+    if (row[i].state == PLIM_ROW_EVICTABLE) out->evicted += row[i].bytes;
   }
   return bytes >= need;
 }

@@ -64,12 +64,12 @@ Test(forecast, knows_how_long_each_storage_can_be_recomputed) {
   cr_expect_eq(deadline[DW2], UPDATE2);
   cr_expect_eq(deadline[DX1], UPDATE2);
   cr_expect_eq(deadline[DW1], DATA1); /* from dx1, which cannot be evicted and stays to its last read */
-  cr_expect_eq(c.forecast.hold[X0], END);
+  cr_expect_eq(c.forecast.last_need[X0], END);
   free_chain(&c);
   cr_assert_eq(make_chain(ctx, 0, &c), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_expect_eq(c.forecast.hold[X0], WEIGHTS1);
+  cr_expect_eq(c.forecast.last_need[X0], WEIGHTS1);
   cr_expect_eq(c.forecast.deadline[X1], WEIGHTS1);
-  cr_expect_eq(c.forecast.hold[W1], PLIM_NEVER);
+  cr_expect_eq(c.forecast.last_need[W1], PLIM_NEVER);
   free_chain(&c);
   plim_context_free(ctx);
 }

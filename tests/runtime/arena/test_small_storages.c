@@ -298,14 +298,14 @@ static plim_status compare_with_all(void *user, plim_residency *res, const plim_
     int64_t bytes = 0;
     for (int32_t k = begin; k < n && res->rows.row[k].state != PLIM_ROW_BREAKER && bytes < request->bytes; k++) {
       bytes += res->rows.row[k].bytes;
-      cost += res->rows.row[k].state == PLIM_ROW_HELD ? (double)res->rows.row[k].cost : 0;
+      cost += res->rows.row[k].state == PLIM_ROW_EVICTABLE ? (double)res->rows.row[k].cost : 0;
     }
     if (bytes >= request->bytes && (cheapest < 0 || cost < cheapest)) cheapest = cost;
   }
   cr_assert_eq(choice->n > 0, cheapest >= 0);
   if (choice->n == 0) return PLIM_OK;
   for (int32_t k = choice->window[0].begin; k < choice->window[0].end; k++) {
-    taken += res->rows.row[k].state == PLIM_ROW_HELD ? (double)res->rows.row[k].cost : 0;
+    taken += res->rows.row[k].state == PLIM_ROW_EVICTABLE ? (double)res->rows.row[k].cost : 0;
   }
   cr_assert_leq(taken, cheapest * (1 + 1e-12));
   l->windows++;
