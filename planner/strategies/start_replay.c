@@ -7,7 +7,7 @@
 
 #include "planner/core/timeline.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/base/effort.h"
 
 /* The choice of a variant by name; the fastest choice where the options forbid that variant. */

@@ -30,7 +30,7 @@
 #include "runtime/arena/forecast.h"
 #include "runtime/arena/missing.h"
 #include "runtime/arena/policy.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/arena/walk_bounds.h"
 #include "runtime/arena/watch.h"
 

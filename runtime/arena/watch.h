@@ -1,9 +1,10 @@
 /* Watching a replay. A watcher is called for every eviction, with the request and the choice, and for every run. It
- * reads the state of the arena from the residency, so nothing is stored for watchers. replay.c has the function. */
+ * reads the state of the arena from the residency, so nothing is stored for watchers. The function is in
+ * replay_search.c. */
 #ifndef PLIM_RUNTIME_ARENA_WATCH_H
 #define PLIM_RUNTIME_ARENA_WATCH_H
 
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/arena/window.h"
 
 struct plim_residency;

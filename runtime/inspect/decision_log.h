@@ -7,7 +7,7 @@
 #ifndef PLIM_RUNTIME_INSPECT_DECISION_LOG_H
 #define PLIM_RUNTIME_INSPECT_DECISION_LOG_H
 
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/arena/watch.h"
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 #define PLIM_RUNTIME_PROGRAM_ONLINE_PLAN_H
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 #define PLIM_RUNTIME_SIMULATE_SIMULATION_H
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/online/ideal.h"
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
  * without a plan is reported, and the run continues as before; so is one for whose plan there is no memory. */
 #include <assert.h>
 
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 

@@ -3,7 +3,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_SESSION_H
 #define PLIM_TOOLS_PLIMSOLL_SESSION_H
 
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/preparation.h"
 #include "runtime/train/trainer.h"

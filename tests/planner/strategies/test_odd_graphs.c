@@ -5,7 +5,7 @@
 
 #include "planner/exact/dag.h"
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/check/check.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"

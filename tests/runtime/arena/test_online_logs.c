@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/random_log.h"
 #include "tests/support/test_seed.h"

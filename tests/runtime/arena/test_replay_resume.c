@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/interpret.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/exec/exec.h"
 #include "runtime/net/net.h"
 #include "runtime/profile/profiler.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/net/net.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/base/file.h"
 #include "runtime/graph/sibling.h"
 #include "runtime/inspect/decision_log.h"

@@ -8,7 +8,7 @@
 #include "planner/pack/solve.h"
 #include "planner/planner.h"
 #include "runtime/arena/policy.h"
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 #include "runtime/base/context.h"
 #include "runtime/base/size.h"
 #include "runtime/base/status.h"

@@ -1,6 +1,6 @@
 /* Replays of schedules in the arena: at every budget either there is no room, or a plan comes out that the checker
  * accepts and that leaves what program order leaves. */
-#include "runtime/arena/replay.h"
+#include "runtime/arena/replay_search.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
