@@ -97,27 +97,27 @@ static const char *memory_system(int fd) {
 }
 
 /* Write and read one block. Its address and offset are multiples of PLIM_ALIGN, but not of 2 x PLIM_ALIGN. */
-static int try_block(const plim_memory_region *page) {
+static int try_block(const plim_memory_region *region) {
   _Alignas(2 * PLIM_ALIGN) char block[2 * PLIM_ALIGN] = {0};
-  off_t offset = page->bytes >= 2 * PLIM_ALIGN ? PLIM_ALIGN : 0;
-  return pwrite(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN &&
-         pread(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN;
+  off_t offset = region->bytes >= 2 * PLIM_ALIGN ? PLIM_ALIGN : 0;
+  return pwrite(region->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN &&
+         pread(region->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN;
 }
 
-static void choose_direct(plim_memory_region *page) {
-  const char *system = memory_system(page->fd);
-  int flags = fcntl(page->fd, F_GETFL);
+static void choose_direct(plim_memory_region *region) {
+  const char *system = memory_system(region->fd);
+  int flags = fcntl(region->fd, F_GETFL);
   if (system) {
-    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system, %s, is memory", system);
-  } else if (fcntl(page->fd, F_SETFL, flags | O_DIRECT) != 0) {
-    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system has none");
-  } else if (page->bytes % PLIM_ALIGN != 0 || !try_block(page)) {
-    (void)fcntl(page->fd, F_SETFL, flags);
-    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system needs blocks of more than %d bytes",
+    (void)snprintf(region->how, sizeof region->how, "no direct I/O: its file system, %s, is memory", system);
+  } else if (fcntl(region->fd, F_SETFL, flags | O_DIRECT) != 0) {
+    (void)snprintf(region->how, sizeof region->how, "no direct I/O: its file system has none");
+  } else if (region->bytes % PLIM_ALIGN != 0 || !try_block(region)) {
+    (void)fcntl(region->fd, F_SETFL, flags);
+    (void)snprintf(region->how, sizeof region->how, "no direct I/O: its file system needs blocks of more than %d bytes",
                    PLIM_ALIGN);
   } else {
-    page->direct = 1;
-    (void)snprintf(page->how, sizeof page->how, "direct I/O");
+    region->direct = 1;
+    (void)snprintf(region->how, sizeof region->how, "direct I/O");
   }
 }
 
@@ -137,7 +137,7 @@ static void close_file(int fd) {
   (void)close(fd);
 }
 
-plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_memory_region *out) {
+plim_status plim_memory_region_open_file(plim_context *ctx, const char *path, int64_t bytes, plim_memory_region *out) {
   char name[sizeof out->name];
   int fd = -1;
   (void)snprintf(name, sizeof name, "%s%s", path ? "" : "in ", path ? path : temporary_folder());
@@ -155,48 +155,48 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
   return PLIM_OK;
 }
 
-void plim_memory_region_close(plim_memory_region *page) {
-  if (page->bytes == 0) return;
-  if (page->fd < 0) {
-    plim_guarded_free(page->base, page->bytes);
+void plim_memory_region_close(plim_memory_region *region) {
+  if (region->bytes == 0) return;
+  if (region->fd < 0) {
+    plim_guarded_free(region->base, region->bytes);
   } else {
-    (void)munmap(page->base, (size_t)page->bytes);
-    close_file(page->fd);
+    (void)munmap(region->base, (size_t)region->bytes);
+    close_file(region->fd);
   }
-  *page = (plim_memory_region){.fd = -1};
+  *region = (plim_memory_region){.fd = -1};
 }
 
 /* ---- more bytes ---- */
 
-static plim_status grow_memory(plim_context *ctx, plim_memory_region *page, int64_t bytes) {
+static plim_status grow_memory(plim_context *ctx, plim_memory_region *region, int64_t bytes) {
   void *base = NULL;
   PLIM_TRY(plim_guarded_alloc(ctx, bytes, 1, &base));
-  memcpy(base, page->base, (size_t)page->bytes);
-  plim_guarded_free(page->base, page->bytes);
-  page->base = base;
+  memcpy(base, region->base, (size_t)region->bytes);
+  plim_guarded_free(region->base, region->bytes);
+  region->base = base;
   return PLIM_OK;
 }
 
-static plim_status grow_file(plim_context *ctx, plim_memory_region *page, int64_t bytes) {
+static plim_status grow_file(plim_context *ctx, plim_memory_region *region, int64_t bytes) {
   char *base = NULL;
-  PLIM_TRY(give_blocks(ctx, page->name, page->fd, bytes));
+  PLIM_TRY(give_blocks(ctx, region->name, region->fd, bytes));
   PLIM_TRY(reserve_addresses(ctx, bytes, &base));
-  (void)munmap(page->base, (size_t)page->bytes);
-  page->base = base;
+  (void)munmap(region->base, (size_t)region->bytes);
+  region->base = base;
   return PLIM_OK;
 }
 
-plim_status plim_memory_region_grow(plim_context *ctx, plim_memory_region *page, int64_t bytes) {
-  PLIM_TRY(page->fd < 0 ? grow_memory(ctx, page, bytes) : grow_file(ctx, page, bytes));
-  page->bytes = bytes;
+plim_status plim_memory_region_grow(plim_context *ctx, plim_memory_region *region, int64_t bytes) {
+  PLIM_TRY(region->fd < 0 ? grow_memory(ctx, region, bytes) : grow_file(ctx, region, bytes));
+  region->bytes = bytes;
   return PLIM_OK;
 }
 
 /* ---- copies ---- */
 
 /* Bytes that a copy really moves. */
-static int64_t moved_bytes(const plim_memory_region *page, int64_t bytes) {
-  return page->direct ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
+static int64_t moved_bytes(const plim_memory_region *region, int64_t bytes) {
+  return region->direct ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
 static int write_file(int fd, const char *from, int64_t bytes, int64_t offset) {
@@ -223,53 +223,55 @@ static int read_file(int fd, char *to, int64_t bytes, int64_t offset) {
   return 0;
 }
 
-int plim_page_write(const plim_memory_region *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
-  if (page->fd < 0) {
+int plim_memory_region_write(const plim_memory_region *region, plim_page_ring *ring, void *to, const void *from,
+                             int64_t bytes) {
+  if (region->fd < 0) {
     memcpy(to, from, (size_t)bytes);
     return 0;
   }
-  int64_t offset = (char *)to - page->base, moved = moved_bytes(page, bytes);
+  int64_t offset = (char *)to - region->base, moved = moved_bytes(region, bytes);
   void *memory = (void *)(uintptr_t)from; /* the ring takes one for both directions */
-  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, page->fd, 1, memory, moved, offset)
-                                            : write_file(page->fd, from, moved, offset);
+  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, region->fd, 1, memory, moved, offset)
+                                            : write_file(region->fd, from, moved, offset);
 }
 
-int plim_page_read(const plim_memory_region *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
-  if (page->fd < 0) {
+int plim_memory_region_read(const plim_memory_region *region, plim_page_ring *ring, void *to, const void *from,
+                            int64_t bytes) {
+  if (region->fd < 0) {
     memcpy(to, from, (size_t)bytes);
     return 0;
   }
-  int64_t offset = (const char *)from - page->base, moved = moved_bytes(page, bytes);
-  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, page->fd, 0, to, moved, offset)
-                                            : read_file(page->fd, to, moved, offset);
+  int64_t offset = (const char *)from - region->base, moved = moved_bytes(region, bytes);
+  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, region->fd, 0, to, moved, offset)
+                                            : read_file(region->fd, to, moved, offset);
 }
 
 /* ---- between two steps ---- */
 
-static plim_status exchange(plim_context *ctx, const plim_memory_region *page, int writes, char *host, char *paged,
+static plim_status exchange(plim_context *ctx, const plim_memory_region *region, int writes, char *host, char *paged,
                             int64_t bytes) {
-  int64_t at = paged - page->base, begin = at / PLIM_ALIGN * PLIM_ALIGN;
+  int64_t at = paged - region->base, begin = at / PLIM_ALIGN * PLIM_ALIGN;
   int64_t block_bytes = plim_align_up(at + bytes, PLIM_ALIGN) - begin;
   void *block = NULL;
   PLIM_TRY(plim_guarded_alloc(ctx, block_bytes, 0, &block));
-  int error = read_file(page->fd, block, block_bytes, begin);
+  int error = read_file(region->fd, block, block_bytes, begin);
   if (error == 0 && writes) {
     memcpy((char *)block + (at - begin), host, (size_t)bytes);
-    error = write_file(page->fd, block, block_bytes, begin);
+    error = write_file(region->fd, block, block_bytes, begin);
   } else if (error == 0) {
     memcpy(host, (char *)block + (at - begin), (size_t)bytes);
   }
   plim_guarded_free(block, block_bytes);
   if (error == 0) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EIO, "the page file %s: %s", page->name, strerror(error));
+  return plim_fail(ctx, PLIM_EIO, "the page file %s: %s", region->name, strerror(error));
 }
 
-plim_status plim_page_put(plim_context *ctx, const plim_memory_region *page, char *to, const void *from,
-                          int64_t bytes) {
-  return bytes > 0 ? exchange(ctx, page, 1, (char *)(uintptr_t)from, to, bytes) : PLIM_OK;
+plim_status plim_memory_region_put(plim_context *ctx, const plim_memory_region *region, char *to, const void *from,
+                                   int64_t bytes) {
+  return bytes > 0 ? exchange(ctx, region, 1, (char *)(uintptr_t)from, to, bytes) : PLIM_OK;
 }
 
-plim_status plim_page_get(plim_context *ctx, const plim_memory_region *page, void *to, const char *from,
-                          int64_t bytes) {
-  return bytes > 0 ? exchange(ctx, page, 0, to, (char *)(uintptr_t)from, bytes) : PLIM_OK;
+plim_status plim_memory_region_get(plim_context *ctx, const plim_memory_region *region, void *to, const char *from,
+                                   int64_t bytes) {
+  return bytes > 0 ? exchange(ctx, region, 0, to, (char *)(uintptr_t)from, bytes) : PLIM_OK;
 }

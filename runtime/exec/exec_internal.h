@@ -17,7 +17,7 @@
 #include "runtime/exec/prepare.h"
 #include "runtime/exec/queues.h"
 
-enum { PLIM_SPACE_HOW_BYTES = PLIM_PAGE_HOW_BYTES + 24 /* of "pread and pwrite, " before it */ };
+enum { PLIM_SPACE_HOW_BYTES = PLIM_REGION_HOW_BYTES + 24 /* of "pread and pwrite, " before it */ };
 
 /* One plan of the program, with what its steps need. */
 typedef struct plim_exec_plan {

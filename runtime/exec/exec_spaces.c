@@ -35,28 +35,28 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
 }
 
 /* The device copies by itself between its memory and page-locked memory of the host. */
-static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_memory_region *page) {
+static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_memory_region *region) {
   if (!plim_page_is_host(name)) {
     return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "device %s pages to host alone, and the plan has space \"%s\"",
                      exec->device->api->name, name);
   }
-  return plim_streams_grow_page(exec, page, bytes);
+  return plim_streams_grow_page(exec, region, bytes);
 }
 
-static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_memory_region *page) {
-  if (page->bytes > 0) return plim_memory_region_grow(exec->ctx, page, bytes);
-  return plim_page_is_file(name) ? plim_page_file_open(exec->ctx, exec->options.page_file, bytes, page)
-                                 : plim_memory_region_open(exec->ctx, bytes, page);
+static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_memory_region *region) {
+  if (region->bytes > 0) return plim_memory_region_grow(exec->ctx, region, bytes);
+  return plim_page_is_file(name) ? plim_memory_region_open_file(exec->ctx, exec->options.page_file, bytes, region)
+                                 : plim_memory_region_open(exec->ctx, bytes, region);
 }
 
 static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int32_t space) {
-  plim_memory_region *page = &exec->spaces.memory[space];
-  const int was_open = page->bytes > 0;
+  plim_memory_region *region = &exec->spaces.memory[space];
+  const int was_open = region->bytes > 0;
   const char *name;
   int64_t bytes;
   PLIM_TRY(need_of(exec, plan, space, &bytes, &name));
-  if (!name || bytes <= page->bytes) return PLIM_OK;
-  PLIM_TRY(plim_streams_has(exec) ? grow_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
+  if (!name || bytes <= region->bytes) return PLIM_OK;
+  PLIM_TRY(plim_streams_has(exec) ? grow_pinned(exec, name, bytes, region) : open_page(exec, name, bytes, region));
   (void)snprintf(exec->spaces.name[space], sizeof exec->spaces.name[space], "%s", name);
   if (!was_open) exec->spaces.opened_since_queues = 1;
   return PLIM_OK;

@@ -125,8 +125,8 @@ static plim_status copy(plim_queues *queues, plim_page_ring *ring, plim_bound_pl
     if (status != PLIM_OK) return fail(queues, j, status, plim_status_name(status));
   }
   int error = is_page_write(queues, command)
-                  ? plim_page_write(&queues->memory[command->to], ring, call.to, call.from, call.bytes)
-                  : plim_page_read(&queues->memory[command->from], ring, call.to, call.from, call.bytes);
+                  ? plim_memory_region_write(&queues->memory[command->to], ring, call.to, call.from, call.bytes)
+                  : plim_memory_region_read(&queues->memory[command->from], ring, call.to, call.from, call.bytes);
   if (error == 0) return PLIM_OK;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   return fail(queues, j, PLIM_EIO, why);
@@ -230,10 +230,10 @@ static plim_status fail_copy(plim_queues *queues, int64_t training_step, plim_st
   const plim_command *command = &queues->bound->plan->command[queues->failed_command];
   const int is_write = is_page_write(queues, command);
   const int32_t op = graph->storage[command->storage].producer, space = is_write ? command->to : command->from;
-  const plim_memory_region *page = &queues->memory[space];
+  const plim_memory_region *region = &queues->memory[space];
   char of[PART_BYTES] = "", file[PART_BYTES] = "";
   if (op >= 0) (void)snprintf(of, sizeof of, " of op \"%s\"", graph->op[op].name);
-  if (page->fd >= 0) (void)snprintf(file, sizeof file, ", page file %s", page->name);
+  if (region->fd >= 0) (void)snprintf(file, sizeof file, ", page file %s", region->name);
   return plim_fail(queues->ctx, failed,
                    "training step %lld, command %d (copy of \"%s\"%s %s %s%s): %s; what the training step has updated "
                    "stays updated: continue from a checkpoint",

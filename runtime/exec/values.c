@@ -24,8 +24,8 @@ static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_
 /* The page file that holds the buffer; NULL: it is in memory. */
 static const plim_memory_region *file_of(const plim_exec *exec, const plim_exec_plan *exec_plan, int32_t buffer) {
   const int32_t space = exec_plan->bound.plan->buffer[buffer].space;
-  const plim_memory_region *memory = &exec->spaces.memory[space];
-  return memory->fd >= 0 ? memory : NULL;
+  const plim_memory_region *region = &exec->spaces.memory[space];
+  return region->fd >= 0 ? region : NULL;
 }
 
 /* Address of a value in its buffer; NULL: the buffer has no allocation now. */
@@ -121,7 +121,7 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   const plim_memory_region *file = file_of(exec, exec_plan, buffer);
   char *to = address(exec, exec_plan, value, buffer);
   const plim_status status =
-      file ? plim_page_put(exec->ctx, file, to, from, bytes) : plim_exec_device_copy(exec, to, from, bytes);
+      file ? plim_memory_region_put(exec->ctx, file, to, from, bytes) : plim_exec_device_copy(exec, to, from, bytes);
   if (role == PLIM_ROLE_INPUT && status == PLIM_OK) exec_plan->written[value] = 1;
   if (role == PLIM_ROLE_INPUT && status != PLIM_OK) forget_written(exec_plan, value);
   return status;
@@ -153,7 +153,7 @@ plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, v
                      (int)plan_index);
   }
   const plim_memory_region *file = file_of(exec, exec_plan, buffer);
-  if (file) return plim_page_get(exec->ctx, file, to, address(exec, exec_plan, value, buffer), bytes);
+  if (file) return plim_memory_region_get(exec->ctx, file, to, address(exec, exec_plan, value, buffer), bytes);
   PLIM_TRY(plim_exec_device_copy(exec, to, address(exec, exec_plan, value, buffer), bytes));
   return plim_exec_device_sync(exec);
 }

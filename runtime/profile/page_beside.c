@@ -89,8 +89,8 @@ static void *copy(void *user) {
   for (int slot = c->in; !atomic_load(c->stop) && c->error == 0; slot = slot + 2 < c->slots ? slot + 2 : c->in) {
     char *paged = c->page->base + slot * c->slot_bytes, *own = c->memory + slot * c->slot_bytes;
     const int64_t begin_ns = plim_now_ns(), first_ns = processor_ns();
-    c->error = c->in ? plim_page_read(c->page, c->ring, own, paged, c->slot_bytes)
-                     : plim_page_write(c->page, c->ring, paged, own, c->slot_bytes);
+    c->error = c->in ? plim_memory_region_read(c->page, c->ring, own, paged, c->slot_bytes)
+                     : plim_memory_region_write(c->page, c->ring, paged, own, c->slot_bytes);
     const int64_t time_ns = plim_now_ns() - begin_ns;
     c->time_ns += time_ns;
     c->processor_ns += processor_ns() - first_ns;

@@ -29,7 +29,8 @@ static int time_copies(const plim_memory_region *page, plim_page_ring *ring, cha
   for (int i = 0; i < REPEATS; i++) {
     char *paged = page->base + i * slot_bytes, *own = memory + i * slot_bytes;
     int64_t begin_ns = plim_now_ns();
-    int error = in ? plim_page_read(page, ring, own, paged, bytes) : plim_page_write(page, ring, paged, own, bytes);
+    int error = in ? plim_memory_region_read(page, ring, own, paged, bytes)
+                   : plim_memory_region_write(page, ring, paged, own, bytes);
     time_ns[i] = plim_now_ns() - begin_ns;
     if (error != 0) return error;
   }
@@ -64,7 +65,7 @@ static plim_status open_page(plim_context *ctx, const char *space, const char *p
   plim_status status = PLIM_ENOFIT;
   if (!plim_page_is_file(space)) return plim_memory_region_open(ctx, REPEATS * large_sizes[0], page);
   for (int i = 0; i < LARGE_SIZES && status == PLIM_ENOFIT; i++) {
-    status = plim_page_file_open(ctx, page_file, REPEATS * large_sizes[i], page);
+    status = plim_memory_region_open_file(ctx, page_file, REPEATS * large_sizes[i], page);
   }
   if (status != PLIM_ENOFIT) return status;
   char sentence[PLIM_ERROR_BYTES];

@@ -40,53 +40,55 @@ static void fill(char *memory, int64_t bytes, unsigned seed) {
 }
 
 /* Out to an offset and back to another address. */
-static void there_and_back(const plim_memory_region *page, plim_page_ring *ring, char *memory, int64_t bytes) {
-  char *from = memory + PLIM_ALIGN, *to = memory + SPACE + 3 * PLIM_ALIGN, *paged = page->base + 5 * PLIM_ALIGN;
+static void there_and_back(const plim_memory_region *region, plim_page_ring *ring, char *memory, int64_t bytes) {
+  char *from = memory + PLIM_ALIGN, *to = memory + SPACE + 3 * PLIM_ALIGN, *paged = region->base + 5 * PLIM_ALIGN;
   fill(from, bytes, (unsigned)bytes);
   memset(to, 0, (size_t)bytes);
-  cr_assert_eq(plim_page_write(page, ring, paged, from, bytes), 0);
-  cr_assert_eq(plim_page_read(page, ring, to, paged, bytes), 0);
+  cr_assert_eq(plim_memory_region_write(region, ring, paged, from, bytes), 0);
+  cr_assert_eq(plim_memory_region_read(region, ring, to, paged, bytes), 0);
   cr_assert_eq(memcmp(from, to, (size_t)bytes), 0, "%lld bytes", (long long)bytes);
 }
 
-static void try_sizes(const plim_memory_region *page, plim_page_ring *ring) {
+static void try_sizes(const plim_memory_region *region, plim_page_ring *ring) {
   static const int64_t bytes[] = {1, 511, 512, 4000, 1 << 20, (1 << 20) + 7, (9 << 20) + 512, 11 << 20};
   void *memory = NULL;
   cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
-  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) there_and_back(page, ring, memory, bytes[i]);
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) there_and_back(region, ring, memory, bytes[i]);
   plim_guarded_free(memory, 2 * SPACE);
 }
 
 Test(memory_region, what_is_paged_to_a_file_comes_back_with_and_without_a_ring) {
-  plim_memory_region page;
+  plim_memory_region region;
   plim_page_ring *ring = plim_page_ring_open(ctx);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert(page.direct ? strcmp(page.how, "direct I/O") == 0 : strstr(page.how, "no direct I/O: ") != NULL);
-  try_sizes(&page, NULL);
-  if (ring) try_sizes(&page, ring);
-  plim_memory_region_close(&page);
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert(region.direct ? strcmp(region.how, "direct I/O") == 0 : strstr(region.how, "no direct I/O: ") != NULL);
+  try_sizes(&region, NULL);
+  if (ring) try_sizes(&region, ring);
+  plim_memory_region_close(&region);
   plim_page_ring_close(ring);
 }
 
 Test(memory_region, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
-  plim_memory_region page;
+  plim_memory_region region;
   plim_page_ring *ring = plim_page_ring_open(ctx);
   void *memory = NULL;
   cr_assert_eq(plim_guarded_alloc(ctx, SPACE, 1, &memory), PLIM_OK);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(ftruncate(page.fd, 6 << 20), 0);
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert_eq(ftruncate(region.fd, 6 << 20), 0);
   for (int with = 0; with < (ring ? 2 : 1); with++) {
-    cr_expect_eq(plim_page_read(&page, with ? ring : NULL, memory, page.base, 9 << 20), ENODATA);
-    cr_expect_eq(plim_page_read(&page, with ? ring : NULL, memory, page.base, 5 << 20), 0);
+    cr_expect_eq(plim_memory_region_read(&region, with ? ring : NULL, memory, region.base, 9 << 20), ENODATA);
+    cr_expect_eq(plim_memory_region_read(&region, with ? ring : NULL, memory, region.base, 5 << 20), 0);
   }
-  int own = page.fd;
-  page.fd = open(plim_test_path("pages"), O_RDONLY | O_CLOEXEC);
+  int own = region.fd;
+  region.fd = open(plim_test_path("pages"), O_RDONLY | O_CLOEXEC);
   for (int with = 0; with < (ring ? 2 : 1); with++) {
-    cr_expect_eq(plim_page_write(&page, with ? ring : NULL, page.base, memory, 3 << 20), EBADF);
+    cr_expect_eq(plim_memory_region_write(&region, with ? ring : NULL, region.base, memory, 3 << 20), EBADF);
   }
-  (void)close(page.fd);
-  page.fd = own;
-  plim_memory_region_close(&page);
+  (void)close(region.fd);
+  region.fd = own;
+  plim_memory_region_close(&region);
   plim_guarded_free(memory, SPACE);
   plim_page_ring_close(ring);
 }
@@ -128,139 +130,144 @@ static void fail_enters(int from, int to, int error) {
 }
 
 /* A read during which enters fail: when it has returned, nothing writes to its memory any more. */
-static void read_while_enters_fail(const plim_memory_region *page, char *memory, int from, int to) {
+static void read_while_enters_fail(const plim_memory_region *region, char *memory, int from, int to) {
   const struct timespec pause = {.tv_nsec = 20000000};
   plim_page_ring *ring = plim_page_ring_open(ctx);
   fail_enters(from, to, ENXIO);
-  cr_expect_eq(plim_page_read(page, ring, memory, page->base, 11 << 20), ENXIO, "enters %d to %d", from, to);
+  cr_expect_eq(plim_memory_region_read(region, ring, memory, region->base, 11 << 20), ENXIO, "enters %d to %d", from,
+               to);
   memset(memory, 0x55, SPACE);
   (void)nanosleep(&pause, NULL);
   for (int64_t i = 0; i < SPACE; i++) cr_assert_eq(memory[i], 0x55, "enters %d to %d", from, to);
   cr_expect_not(plim_page_ring_works(ring));
   int before = n_enters;
-  try_sizes(page, ring);
+  try_sizes(region, ring);
   cr_expect_eq(n_enters, before);
   plim_page_ring_close(ring);
 }
 
 Test(memory_region, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_them_and_is_not_used_again) {
-  plim_memory_region page;
+  plim_memory_region region;
   plim_page_ring *ring = plim_page_ring_open(ctx);
   void *memory = NULL;
   if (!ring) cr_skip_test("no io_uring here");
   plim_page_ring_close(ring);
   cr_assert_eq(plim_guarded_alloc(ctx, SPACE, 1, &memory), PLIM_OK);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
   for (int from = 1; from < 3; from++) {
-    read_while_enters_fail(&page, memory, from, from);
-    read_while_enters_fail(&page, memory, from, INT32_MAX);
+    read_while_enters_fail(&region, memory, from, from);
+    read_while_enters_fail(&region, memory, from, INT32_MAX);
   }
-  plim_memory_region_close(&page);
+  plim_memory_region_close(&region);
   plim_guarded_free(memory, SPACE);
 }
 
 /* EAGAIN with nothing under way: no completion can clear it. The copy pauses between its tries, and gives up. */
 Test(memory_region, a_ring_whose_kernel_has_no_memory_is_asked_again_after_pauses_and_given_up, .timeout = 20) {
-  plim_memory_region page;
+  plim_memory_region region;
   plim_page_ring *ring = plim_page_ring_open(ctx);
   void *memory = NULL;
   if (!ring) cr_skip_test("no io_uring here");
   cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
   skips_pauses = 1;
   fail_enters(1, 5, EAGAIN);
-  there_and_back(&page, ring, memory, 512);
+  there_and_back(&region, ring, memory, 512);
   cr_expect_eq(n_pauses, 5);
   cr_expect(plim_page_ring_works(ring));
   fail_enters(1, INT32_MAX, EBUSY);
-  cr_expect_eq(plim_page_read(&page, ring, memory, page.base, 512), EBUSY);
+  cr_expect_eq(plim_memory_region_read(&region, ring, memory, region.base, 512), EBUSY);
   cr_expect_eq(n_pauses, 5 + n_enters - 1);
   cr_expect_not(plim_page_ring_works(ring));
   skips_pauses = 0;
-  plim_memory_region_close(&page);
+  plim_memory_region_close(&region);
   plim_page_ring_close(ring);
   plim_guarded_free(memory, 2 * SPACE);
 }
 
 /* Bytes that were there before are there afterwards, and new ones can be used. */
-static void grow(plim_memory_region *page, void *memory) {
+static void grow(plim_memory_region *region, void *memory) {
   char *from = memory, *to = from + SPACE;
   fill(from, SPACE, 3);
-  cr_assert_eq(plim_page_write(page, NULL, page->base, from, SPACE), 0);
-  cr_assert_eq(plim_memory_region_grow(ctx, page, 2 * (int64_t)SPACE), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(page->bytes, 2 * (int64_t)SPACE);
-  cr_assert_eq(plim_page_read(page, NULL, to, page->base, SPACE), 0);
+  cr_assert_eq(plim_memory_region_write(region, NULL, region->base, from, SPACE), 0);
+  cr_assert_eq(plim_memory_region_grow(ctx, region, 2 * (int64_t)SPACE), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(region->bytes, 2 * (int64_t)SPACE);
+  cr_assert_eq(plim_memory_region_read(region, NULL, to, region->base, SPACE), 0);
   cr_assert_eq(memcmp(from, to, SPACE), 0);
-  cr_assert_eq(plim_page_write(page, NULL, page->base + SPACE, from, SPACE), 0);
-  cr_assert_eq(plim_page_read(page, NULL, to, page->base + SPACE, SPACE), 0);
+  cr_assert_eq(plim_memory_region_write(region, NULL, region->base + SPACE, from, SPACE), 0);
+  cr_assert_eq(plim_memory_region_read(region, NULL, to, region->base + SPACE, SPACE), 0);
   cr_assert_eq(memcmp(from, to, SPACE), 0);
 }
 
 Test(memory_region, a_space_that_grows_keeps_its_contents) {
-  plim_memory_region page;
+  plim_memory_region region;
   void *memory = NULL;
   cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
-  cr_assert_eq(plim_memory_region_open(ctx, SPACE, &page), PLIM_OK);
-  grow(&page, memory);
-  plim_memory_region_close(&page);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
-  grow(&page, memory);
-  plim_memory_region_close(&page);
+  cr_assert_eq(plim_memory_region_open(ctx, SPACE, &region), PLIM_OK);
+  grow(&region, memory);
+  plim_memory_region_close(&region);
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  grow(&region, memory);
+  plim_memory_region_close(&region);
   plim_guarded_free(memory, 2 * SPACE);
 }
 
 Test(memory_region, a_file_that_cannot_grow_stays_as_it_was) {
-  plim_memory_region page;
+  plim_memory_region region;
   struct rlimit limit;
   (void)signal(SIGXFSZ, SIG_IGN);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
-  const plim_memory_region before = page;
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  const plim_memory_region before = region;
   cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
   limit.rlim_cur = SPACE;
   cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  cr_assert_eq(plim_memory_region_grow(ctx, &page, 2 * (int64_t)SPACE), PLIM_ENOFIT);
-  cr_assert_eq(page.base, before.base);
-  cr_assert_eq(page.bytes, before.bytes);
-  plim_memory_region_close(&page);
+  cr_assert_eq(plim_memory_region_grow(ctx, &region, 2 * (int64_t)SPACE), PLIM_ENOFIT);
+  cr_assert_eq(region.base, before.base);
+  cr_assert_eq(region.bytes, before.bytes);
+  plim_memory_region_close(&region);
 }
 
 Test(memory_region, a_file_system_without_room_is_told_before_anything_runs) {
-  plim_memory_region page = {.bytes = 0};
+  plim_memory_region region = {.bytes = 0};
   struct rlimit limit;
   (void)signal(SIGXFSZ, SIG_IGN);
   cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
   limit.rlim_cur = 1 << 20;
   cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_ENOFIT);
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_ENOFIT);
   cr_assert(strstr(plim_context_error(ctx), "needs 12582912 bytes"), "%s", plim_context_error(ctx));
 }
 
 Test(memory_region, a_page_file_whose_addresses_are_refused_is_empty_for_the_next_run) {
-  plim_memory_region page = {.bytes = 0};
+  plim_memory_region region = {.bytes = 0};
   struct stat about;
   struct rlimit limit, none;
   cr_assert_eq(getrlimit(RLIMIT_AS, &limit), 0);
   none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
   cr_assert_eq(setrlimit(RLIMIT_AS, &none), 0);
-  plim_status status = plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page);
+  plim_status status = plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region);
   cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
   cr_assert_eq(status, PLIM_ENOMEM, "%s", plim_context_error(ctx));
   cr_assert_eq(stat(plim_test_path("pages"), &about), 0);
   cr_assert_eq(about.st_size, 0, "%lld bytes", (long long)about.st_size);
-  status = plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page);
+  status = plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
-  plim_memory_region_close(&page);
+  plim_memory_region_close(&region);
 }
 
 Test(memory_region, a_memory_file_system_is_named) {
-  plim_memory_region page;
+  plim_memory_region region;
   char path[] = "/dev/shm/plimsoll-test-XXXXXX";
   int fd = mkstemp(path);
   if (fd < 0) cr_skip_test("no /dev/shm here");
   (void)close(fd);
-  cr_assert_eq(plim_page_file_open(ctx, path, SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert(strstr(page.how, "tmpfs"), "%s", page.how);
-  cr_assert_not(page.direct);
-  plim_memory_region_close(&page);
+  cr_assert_eq(plim_memory_region_open_file(ctx, path, SPACE, &region), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert(strstr(region.how, "tmpfs"), "%s", region.how);
+  cr_assert_not(region.direct);
+  plim_memory_region_close(&region);
   (void)unlink(path);
 }
