@@ -4,7 +4,10 @@
  *
  * clock [n_commands][queues] says how many commands of each queue have ended before a command starts, so that "a before
  * b" is one comparison. The walk keeps for each buffer its last writer and, by queue, the last command that uses it. A
- * command that begins a buffer must follow all commands that use earlier buffers with the same bytes. */
+ * command that begins a buffer must follow all commands that use earlier buffers with the same bytes.
+ *
+ * The checker of plans over spaces (graph/space/space_check.c) keeps such clocks too, for any number of queues. The two
+ * share no code, so that one mistake cannot let wrong plans through both. */
 #include "runtime/graph/check/check_internal.h"
 
 typedef struct queue_walk {
