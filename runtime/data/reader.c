@@ -21,57 +21,57 @@ struct plim_reader {
   int failed; /* 1: there is no batch, and the sampler knows why */
 };
 
-static int prepare(plim_reader *r, plim_reader_part part, int64_t number) {
-  if (part == PLIM_READ_TRAIN) return plim_sampler_train(r->sampler, number, r->image, r->label);
-  return plim_sampler_test(r->sampler, number, r->image, r->label);
+static int prepare(plim_reader *reader, plim_reader_part part, int64_t number) {
+  if (part == PLIM_READ_TRAIN) return plim_sampler_train(reader->sampler, number, reader->image, reader->label);
+  return plim_sampler_test(reader->sampler, number, reader->image, reader->label);
 }
 
 static void *reader_main(void *user) {
-  plim_reader *r = user;
-  (void)pthread_mutex_lock(&r->mutex);
-  while (r->state != QUIT) {
-    if (r->state == REQUESTED) {
-      plim_reader_part part = r->part;
-      int64_t number = r->number;
-      (void)pthread_mutex_unlock(&r->mutex);
-      const int failed = !prepare(r, part, number);
-      (void)pthread_mutex_lock(&r->mutex);
-      r->failed = failed;
-      if (r->state == REQUESTED) r->state = READY;
-      (void)pthread_cond_broadcast(&r->changed);
+  plim_reader *reader = user;
+  (void)pthread_mutex_lock(&reader->mutex);
+  while (reader->state != QUIT) {
+    if (reader->state == REQUESTED) {
+      plim_reader_part part = reader->part;
+      int64_t number = reader->number;
+      (void)pthread_mutex_unlock(&reader->mutex);
+      const int failed = !prepare(reader, part, number);
+      (void)pthread_mutex_lock(&reader->mutex);
+      reader->failed = failed;
+      if (reader->state == REQUESTED) reader->state = READY;
+      (void)pthread_cond_broadcast(&reader->changed);
     } else {
-      (void)pthread_cond_wait(&r->changed, &r->mutex);
+      (void)pthread_cond_wait(&reader->changed, &reader->mutex);
     }
   }
-  (void)pthread_mutex_unlock(&r->mutex);
+  (void)pthread_mutex_unlock(&reader->mutex);
   return NULL;
 }
 
 plim_status plim_reader_open(plim_context *ctx, plim_sampler *sampler, uint8_t *image, int32_t *label,
                              plim_reader **out) {
-  plim_reader *r = NULL;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *r, &r));
-  r->ctx = ctx;
-  r->sampler = sampler;
-  r->image = image;
-  r->label = label;
-  (void)pthread_mutex_init(&r->mutex, NULL); /* neither can fail with default attributes here */
-  (void)pthread_cond_init(&r->changed, NULL);
-  int error = pthread_create(&r->thread, NULL, reader_main, r);
+  plim_reader *reader = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *reader, &reader));
+  reader->ctx = ctx;
+  reader->sampler = sampler;
+  reader->image = image;
+  reader->label = label;
+  (void)pthread_mutex_init(&reader->mutex, NULL); /* neither can fail with default attributes here */
+  (void)pthread_cond_init(&reader->changed, NULL);
+  int error = pthread_create(&reader->thread, NULL, reader_main, reader);
   if (error != 0) {
-    (void)pthread_cond_destroy(&r->changed);
-    (void)pthread_mutex_destroy(&r->mutex);
-    plim_release(ctx, r, 1, sizeof *r);
+    (void)pthread_cond_destroy(&reader->changed);
+    (void)pthread_mutex_destroy(&reader->mutex);
+    plim_release(ctx, reader, 1, sizeof *reader);
     return plim_fail(ctx, PLIM_ENOMEM, "the reader thread cannot be started: %s; it takes memory for its stack",
                      strerror(error));
   }
-  *out = r;
+  *out = reader;
   return PLIM_OK;
 }
 
-static void set_state(plim_reader *r, reader_state state) {
-  r->state = state;
-  (void)pthread_cond_broadcast(&r->changed);
+static void set_state(plim_reader *reader, reader_state state) {
+  reader->state = state;
+  (void)pthread_cond_broadcast(&reader->changed);
 }
 
 void plim_reader_close(plim_reader *reader) {
@@ -86,8 +86,8 @@ void plim_reader_close(plim_reader *reader) {
 }
 
 /* Wait until no request is open. The caller holds the mutex. */
-static void wait_ready(plim_reader *r) {
-  while (r->state == REQUESTED) (void)pthread_cond_wait(&r->changed, &r->mutex);
+static void wait_ready(plim_reader *reader) {
+  while (reader->state == REQUESTED) (void)pthread_cond_wait(&reader->changed, &reader->mutex);
 }
 
 void plim_reader_request(plim_reader *reader, plim_reader_part part, int64_t number) {

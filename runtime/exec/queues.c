@@ -82,7 +82,7 @@ static void note_end(plim_queues *queues, int32_t queue) {
   (void)pthread_mutex_unlock(&queues->mutex);
 }
 
-static void stop(plim_queues *queues) {
+static void stop_step(plim_queues *queues) {
   (void)pthread_mutex_lock(&queues->mutex);
   atomic_store(&queues->stop, 1);
   (void)pthread_cond_broadcast(&queues->changed);
@@ -90,7 +90,7 @@ static void stop(plim_queues *queues) {
 }
 
 /* Stop the step. The first failure is kept. Returns `status`. */
-static plim_status fail(plim_queues *queues, int32_t j, plim_status status, const char *why) {
+static plim_status fail_step(plim_queues *queues, int32_t j, plim_status status, const char *why) {
   (void)pthread_mutex_lock(&queues->mutex);
   if (queues->failed == PLIM_OK) {
     queues->failed = status;
@@ -98,7 +98,7 @@ static plim_status fail(plim_queues *queues, int32_t j, plim_status status, cons
     (void)snprintf(queues->why, sizeof queues->why, "%s", why);
   }
   (void)pthread_mutex_unlock(&queues->mutex);
-  stop(queues);
+  stop_step(queues);
   return status;
 }
 
@@ -109,7 +109,7 @@ static int is_page_write(const plim_queues *queues, const plim_command *command)
   return command->from == 0 || queues->memory[command->to].fd >= 0;
 }
 
-static plim_status copy(plim_queues *queues, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
+static plim_status copy_storage(plim_queues *queues, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
   const plim_command *command = &bound->plan->command[j];
   void *const *pointer = bound->pointer + bound->command[j].first;
   plim_copy_call call = {.command = j,
@@ -122,23 +122,23 @@ static plim_status copy(plim_queues *queues, plim_page_ring *ring, plim_bound_pl
   char why[WHY_BYTES] = "";
   if (queues->options->before_copy) {
     plim_status status = queues->options->before_copy(queues->options->user, &call);
-    if (status != PLIM_OK) return fail(queues, j, status, plim_status_name(status));
+    if (status != PLIM_OK) return fail_step(queues, j, status, plim_status_name(status));
   }
   int error = is_page_write(queues, command)
                   ? plim_memory_region_write(&queues->memory[command->to], ring, call.to, call.from, call.bytes)
                   : plim_memory_region_read(&queues->memory[command->from], ring, call.to, call.from, call.bytes);
   if (error == 0) return PLIM_OK;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
-  return fail(queues, j, PLIM_EIO, why);
+  return fail_step(queues, j, PLIM_EIO, why);
 }
 
 int64_t plim_queues_clock(const plim_queues *queues) {
   return plim_now_ns() - queues->begin_ns;
 }
 
-static plim_status run(plim_queues *queues, int32_t j) {
+static plim_status run_compute(plim_queues *queues, int32_t j) {
   plim_status status = queues->run(queues->run_user, j);
-  return status == PLIM_OK ? PLIM_OK : fail(queues, j, status, plim_context_error(queues->ctx));
+  return status == PLIM_OK ? PLIM_OK : fail_step(queues, j, status, plim_context_error(queues->ctx));
 }
 
 /* Run the commands of a queue up to the end of the step, or until it is stopped. */
@@ -154,7 +154,7 @@ static void walk(const worker *self, plim_bound_plan *bound) {
     if (has_stopped(queues)) return;
     bound->begin_ns[j] = plim_queues_clock(queues);
     bound->waited_ns[j] = is_run && must_wait ? bound->begin_ns[j] - asked_ns : 0;
-    const plim_status status = is_run ? run(queues, j) : copy(queues, self->ring, bound, j);
+    const plim_status status = is_run ? run_compute(queues, j) : copy_storage(queues, self->ring, bound, j);
     if (status != PLIM_OK) return; /* the step has been stopped */
     bound->time_ns[j] = plim_queues_clock(queues) - bound->begin_ns[j];
     note_end(queues, self->queue);
@@ -220,7 +220,7 @@ void plim_queues_ran(plim_queues *queues) {
 }
 
 void plim_queues_failed(plim_queues *queues, int32_t j, plim_status status) {
-  (void)fail(queues, j, status, plim_context_error(queues->ctx));
+  (void)fail_step(queues, j, status, plim_context_error(queues->ctx));
 }
 
 /* Fail with a sentence for a copy: "training step 2, command 4 (copy of "x" of op "f" to disk, page file p): why". */
@@ -243,7 +243,7 @@ static plim_status fail_copy(plim_queues *queues, int64_t training_step, plim_st
 }
 
 plim_status plim_queues_end(plim_queues *queues, int completes, int64_t training_step) {
-  if (!completes) stop(queues);
+  if (!completes) stop_step(queues);
   (void)pthread_mutex_lock(&queues->mutex);
   while (queues->busy > 0) (void)pthread_cond_wait(&queues->changed, &queues->mutex);
   plim_status failed = queues->failed;

@@ -63,36 +63,38 @@ static int is_in_round(const profiling_state *profiling, const plim_profile_case
 }
 
 static plim_status run_case(profiling_state *profiling, const plim_profile_group *group, int32_t c, int32_t pass) {
-  plim_profile_case *of = &profiling->set->cases[c];
+  plim_profile_case *profile_case = &profiling->set->cases[c];
   int64_t *sample = samples_of(profiling, c) + pass;
-  plim_status status = plim_busy_devices_run(profiling->busy, &profiling->measurement, group, of, sample);
-  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(profiling->set, group, of, status);
+  plim_status status = plim_busy_devices_run(profiling->busy, &profiling->measurement, group, profile_case, sample);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(profiling->set, group, profile_case, status);
 }
 
 /* Compute the reference result with the single-source kernel, once for all rounds. */
 static plim_status fill_reference(profiling_state *profiling, int32_t g) {
-  const plim_profile_group *group = &profiling->set->group[g];
-  const int32_t of = plim_profile_reference_case(profiling->set, group);
-  if (profiling->reference[g].n[0] > 0 || of < 0 || !profiling->set->cases[of].kernel) return PLIM_OK;
-  plim_status status =
-      plim_profile_refer(&profiling->measurement, group, &profiling->set->cases[of], &profiling->reference[g]);
-  return status == PLIM_OK ? PLIM_OK
-                           : plim_profile_drop_failed(profiling->set, group, &profiling->set->cases[of], status);
+  plim_profile_set *set = profiling->set;
+  const plim_profile_group *group = &set->group[g];
+  const int32_t reference = plim_profile_reference_case(set, group);
+  if (profiling->reference[g].n[0] > 0 || reference < 0) return PLIM_OK;
+  plim_profile_case *profile_case = &set->cases[reference];
+  if (!profile_case->kernel) return PLIM_OK;
+  plim_status status = plim_profile_refer(&profiling->measurement, group, profile_case, &profiling->reference[g]);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(set, group, profile_case, status);
 }
 
 /* The first run of a variant, which warms it up, also compares its numbers with the reference. */
 static plim_status verify_case(profiling_state *profiling, int32_t g, int32_t c) {
   const plim_profile_group *group = &profiling->set->group[g];
-  plim_profile_case *of = &profiling->set->cases[c];
+  plim_profile_case *profile_case = &profiling->set->cases[c];
   int64_t *sample = samples_of(profiling, c);
   char why[PLIM_DROPPED_WHY_BYTES] = "";
   if (c == plim_profile_reference_case(profiling->set, group)) {
     *sample = profiling->reference[g].time_ns;
     return PLIM_OK;
   }
-  plim_status status = plim_profile_verify(&profiling->measurement, group, of, &profiling->reference[g], sample, why);
-  if (status != PLIM_OK) return plim_profile_drop_failed(profiling->set, group, of, status);
-  if (why[0]) return plim_profile_drop(profiling->set, group, of, why);
+  plim_status status =
+      plim_profile_verify(&profiling->measurement, group, profile_case, &profiling->reference[g], sample, why);
+  if (status != PLIM_OK) return plim_profile_drop_failed(profiling->set, group, profile_case, status);
+  if (why[0]) return plim_profile_drop(profiling->set, group, profile_case, why);
   return *sample < 0 ? run_case(profiling, group, c, 0) : PLIM_OK;
 }
 
@@ -121,11 +123,11 @@ static plim_status run_pass(profiling_state *profiling, int32_t pass) {
 /* Set the time of each case to the median of all passes but the first, which warms up. */
 static void set_medians(profiling_state *profiling) {
   for (int32_t c = 0; c < profiling->set->n_cases; c++) {
-    plim_profile_case *of = &profiling->set->cases[c];
-    if (!is_in_round(profiling, of)) continue;
+    plim_profile_case *profile_case = &profiling->set->cases[c];
+    if (!is_in_round(profiling, profile_case)) continue;
     int64_t *sample = samples_of(profiling, c) + 1;
-    plim_integers_sort(sample, of->samples - 1);
-    of->variant.time_ns = sample[(of->samples - 1) / 2];
+    plim_integers_sort(sample, profile_case->samples - 1);
+    profile_case->variant.time_ns = sample[(profile_case->samples - 1) / 2];
   }
 }
 
@@ -188,12 +190,13 @@ static plim_status prepare_case(profiling_state *profiling, const plim_profile_g
 
 /* Prepare the single-source kernel as the reference, even when its time is known. */
 static plim_status prepare_reference(const profiling_state *profiling, const plim_profile_group *group) {
-  const int32_t of = plim_profile_reference_case(profiling->set, group);
-  if (!profiling->reference || of < 0 || profiling->set->cases[of].kernel || profiling->set->cases[of].dropped)
-    return PLIM_OK;
-  plim_status status = plim_measure_prepare(profiling->set, group, &profiling->set->cases[of]);
-  return status == PLIM_OK ? PLIM_OK
-                           : plim_profile_drop_failed(profiling->set, group, &profiling->set->cases[of], status);
+  plim_profile_set *set = profiling->set;
+  const int32_t reference = plim_profile_reference_case(set, group);
+  if (!profiling->reference || reference < 0) return PLIM_OK;
+  plim_profile_case *profile_case = &set->cases[reference];
+  if (profile_case->kernel || profile_case->dropped) return PLIM_OK;
+  plim_status status = plim_measure_prepare(set, group, profile_case);
+  return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(set, group, profile_case, status);
 }
 
 /* Prepare the cases of the round whose time is not known; *n out: their number. */
