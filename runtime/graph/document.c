@@ -106,6 +106,7 @@ void plim_document_write_variant(plim_text *text, int32_t op, const plim_variant
                    (long long)variant->workspace_bytes);
 }
 
+/* "label" is the older word of the formats for the numerics key. */
 void plim_document_read_variant(plim_json_at *at, int32_t *op, plim_variant *variant) {
   *op = (int32_t)plim_json_int(at, "op", 0, INT32_MAX - 1);
   plim_json_copy(at, "name", variant->name, sizeof variant->name);

@@ -38,7 +38,7 @@ static void read_figures(plim_json_at *at, plim_plan *p) {
 static void read_head(plim_json_at *at, plim_plan *p) {
   plim_document_read_head(at, "plan");
   plim_document_read_hash(at, "graph", p->fingerprint);
-  plim_json_at numerics = plim_json_object(at, "arithmetic");
+  plim_json_at numerics = plim_json_object(at, "arithmetic"); /* the older word of the format */
   plim_document_read_machine(&numerics, &p->numerics.machine);
   plim_document_read_hash(&numerics, "hash", p->numerics.hash);
   plim_json_end(&numerics);

@@ -55,6 +55,7 @@ static int64_t read_text(plim_json_at *at, trace_draft *draft, const char *key) 
   return start;
 }
 
+/* The format has older words than the code: "arithmetic" is numerics, and "step" of a row is a command. */
 static void read_head(plim_json_at *at, trace_draft *draft) {
   draft->head.has_queues = plim_document_read_version(at, "trace", PLIM_TRACE_NEWEST) == PLIM_TRACE_NEWEST;
   plim_document_read_hash(at, "graph", draft->head.fingerprint);

@@ -92,6 +92,8 @@ static void clear(plim_profile_cache *cache) {
 
 /* ---- reading ---- */
 
+/* The file has older words than the code: "label" is the numerics key of a variant, "beside" the number of busy
+ * devices. */
 static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   plim_machine machine = {.threads = 0};
   int32_t n = 0;
@@ -107,8 +109,9 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   if (doc->status == PLIM_OK && plim_machine_differs(&machine, &cache->machine, PLIM_MACHINE_SAME, NULL)) {
     plim_json_fail(&machine_at, NULL, "is another machine");
   }
-  if (doc->status == PLIM_OK && busy_devices != cache->busy_devices)
+  if (doc->status == PLIM_OK && busy_devices != cache->busy_devices) {
     plim_json_fail(&root, "beside", "is another number");
+  }
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_profile_row read = {.time_ns = PLIM_UNKNOWN}, *row = NULL;

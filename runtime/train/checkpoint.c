@@ -417,6 +417,7 @@ static plim_status read_info(loaded *file, plim_checkpoint_info *info) {
   plim_json_at root = plim_json_root(&file->header);
   info->step = file->step;
   info->batch = plim_json_has(&root, "batch") ? plim_json_index(&root, "batch") : PLIM_UNKNOWN;
+  /* "arithmetic" is the older word of the format */
   if (plim_json_has(&root, "arithmetic")) plim_json_copy(&root, "arithmetic", info->numerics, sizeof info->numerics);
   read_training(&root, info);
   return read_numerics(&root, info);
