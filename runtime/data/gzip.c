@@ -131,10 +131,10 @@ static plim_status fail_at_line(const text *t, const char *what) {
                    (long long)line, what, (long long)t->bytes);
 }
 
-/* Make room for at least one more byte, besides the one for the NUL; one more than the limit is never kept. */
+/* Make room for at least one more byte, besides the one for the NUL. The text has at most `limit` bytes: one more
+ * is read to see that it is too large. */
 static plim_status grow(text *t) {
   if (t->bytes + 1 < t->capacity) return PLIM_OK;
-  if (t->bytes > t->limit) return fail_at_line(t, "is larger than allowed");
   int64_t capacity = t->capacity > 0 ? 2 * t->capacity : MOST_AT_ONCE;
   if (capacity > t->limit + 2) capacity = t->limit + 2;
   PLIM_TRY(plim_resize_array(t->gzip->ctx, &t->data, t->capacity, capacity, 1));

@@ -31,7 +31,7 @@ plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_opt
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   s->dataset = dataset;
   s->options = *options;
-  s->epoch = -1;
+  s->epoch = PLIM_NONE;
   plim_status status = PLIM_OK;
   if (!dataset->source.fill) status = plim_allocate(ctx, dataset->train.count, sizeof *s->order, &s->order);
   if (status != PLIM_OK) {

@@ -29,8 +29,8 @@ typedef struct plim_cuda_step {
   plim_cuda_graph_row *row; /* plan, arena and captured step; NULL: idle */
   const plim_graph *graph;
   plim_cuda_mode mode;
-  int32_t
-      last; /* command of the last call, PLIM_NONE: none yet. plim_cuda_times reads it and whole_ns after the step */
+  /* command of the last call, PLIM_NONE: none yet. plim_cuda_times reads it and whole_ns after the step */
+  int32_t last;
   int32_t timed;    /* 1: with timing events between commands; its capture is launched only once */
   int32_t launched; /* 1: the captured step has been launched */
   int64_t whole_ns; /* least time of the plan's captured step when it was not timed; 0: not known */

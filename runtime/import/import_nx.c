@@ -102,8 +102,9 @@ static void check_nodes(nx_draft *draft, const plim_json_at *list) {
 
 static plim_status read_nodes(nx_draft *draft, plim_json_at *root) {
   plim_json_at list = plim_json_list(root, "nodes", &draft->n_nodes);
-  if (draft->doc->status == PLIM_OK && draft->n_nodes == 0)
+  if (draft->doc->status == PLIM_OK && draft->n_nodes == 0) {
     plim_json_fail(&list, NULL, "is empty: a graph has at least one op");
+  }
   PLIM_TRY(draft->doc->status);
   PLIM_TRY(plim_allocate(draft->ctx, draft->n_nodes, sizeof *draft->node, &draft->node));
   PLIM_TRY(plim_allocate(draft->ctx, draft->n_nodes, sizeof *draft->by_id, &draft->by_id));
@@ -194,8 +195,9 @@ static int by_to(const void *a, const void *b) {
 static void group_links(nx_draft *draft, int by_target) {
   qsort(draft->link, (size_t)draft->n_links, sizeof *draft->link, by_target ? by_to : by_from);
   memset(draft->first_link, 0, ((size_t)draft->n_nodes + 1) * sizeof *draft->first_link);
-  for (int32_t i = 0; i < draft->n_links; i++)
+  for (int32_t i = 0; i < draft->n_links; i++) {
     draft->first_link[(by_target ? draft->link[i].to : draft->link[i].from) + 1]++;
+  }
   plim_groups_sum(draft->first_link, draft->n_nodes);
 }
 
@@ -234,8 +236,9 @@ static void level_order(nx_draft *draft, const plim_json_at *root) {
 static void read_order(nx_draft *draft, plim_json_at *graph) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(graph, "order", &n);
-  if (draft->doc->status == PLIM_OK && n != draft->n_nodes)
+  if (draft->doc->status == PLIM_OK && n != draft->n_nodes) {
     plim_json_fail(&list, NULL, "has %d ids for %d nodes", n, draft->n_nodes);
+  }
   for (int32_t i = 0; i < n && draft->doc->status == PLIM_OK; i++) {
     int64_t id = plim_json_int_item(&list, i, INT64_MIN, INT64_MAX);
     int32_t v = draft->doc->status == PLIM_OK ? find_node(draft, &list, NULL, id) : -1;
@@ -298,8 +301,9 @@ static plim_status build(nx_draft *draft, plim_graph **out) {
                           .order = draft->order};
   PLIM_TRY(plim_allocate(draft->ctx, draft->n_links, sizeof *draft->graph_link, &draft->graph_link));
   qsort(draft->link, (size_t)draft->n_links, sizeof *draft->link, by_place);
-  for (int32_t i = 0; i < draft->n_links; i++)
+  for (int32_t i = 0; i < draft->n_links; i++) {
     draft->graph_link[i] = (plim_link){draft->link[i].from, draft->link[i].to};
+  }
   nodes.link = draft->graph_link;
   nodes.costs = &draft->costs;
   return plim_node_link_graph(draft->ctx, &nodes, out);

@@ -135,7 +135,8 @@ plim_status plim_busy_devices_run(plim_busy_devices *busy, plim_measurement *mea
   if (!busy) return plim_measure_run(measurement, group, profile_case, time_ns);
   PLIM_TRY(set_case(busy, group, profile_case));
   fork_devices(busy);
-  const plim_status own = plim_measure_run(measurement, group, profile_case, time_ns), others = join_devices(busy);
+  const plim_status own = plim_measure_run(measurement, group, profile_case, time_ns);
+  const plim_status others = join_devices(busy); /* only after the own run */
   if (own != PLIM_OK || others == PLIM_OK) return own;
   return plim_fail(busy->set->device->ctx, others, "on a device that is busy beside: %s", busy->why);
 }

@@ -198,6 +198,10 @@ static plim_status check_momentum(const plim_program *program, float momentum) {
 static plim_status check_options(plim_context *ctx, const plim_trainer_options *o) {
   PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", o->struct_bytes, sizeof *o));
   PLIM_TRY(check_schedule(ctx, &o->schedule));
+  if (o->seed > INT64_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld", (unsigned long long)o->seed,
+                     (long long)INT64_MAX);
+  }
   if (!o->replan) return PLIM_OK;
   return plim_check_options(ctx, "plim_replan_options", o->replan->struct_bytes, sizeof *o->replan);
 }
@@ -218,10 +222,6 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   trainer->requested = PLIM_NONE;
   for (int32_t i = 0; i < program->n_graphs; i++) {
     PLIM_TRY_OR_DONE(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &trainer->port[i]));
-  }
-  if (trainer->options.seed > INT64_MAX) {
-    PLIM_TRY_OR_DONE(plim_fail(trainer->ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld",
-                               (unsigned long long)trainer->options.seed, (long long)INT64_MAX));
   }
   PLIM_TRY_OR_DONE(check_images(trainer));
   PLIM_TRY_OR_DONE(check_last(trainer));

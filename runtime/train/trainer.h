@@ -62,8 +62,8 @@ typedef struct plim_trainer_options {
   int32_t augment;
   plim_exec_options exec;
   const plim_replan_options *replan; /* for plans of other budgets; NULL: the budget cannot change. Borrowed */
-  const plim_budget_change
-      *budget_change; /* [n_budget_changes] changes that are known in advance, ascending by step. Borrowed */
+  /* [n_budget_changes] changes that are known in advance, ascending by step. Borrowed */
+  const plim_budget_change *budget_change;
   int32_t n_budget_changes;
   plim_on_budget_change *on_budget_change; /* NULL: none */
   void *on_budget_change_user;
