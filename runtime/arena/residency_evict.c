@@ -85,7 +85,7 @@ static void fill_rows(plim_residency *res) {
 }
 
 /* The storages that the window would evict. storage [blocks] out. Returns how many. */
-static int32_t held_storages(const plim_residency *res, const plim_window *window, int32_t *storage) {
+static int32_t evictable_storages(const plim_residency *res, const plim_window *window, int32_t *storage) {
   int32_t n = 0;
   for (int32_t i = window->begin; i < window->end; i++) {
     if (res->rows.row[i].state == PLIM_ROW_EVICTABLE) storage[n++] = res->blocks->block[res->rows.block[i]].owner;
@@ -96,7 +96,7 @@ static int32_t held_storages(const plim_residency *res, const plim_window *windo
 /* Score of a window as a whole: the price of all its storages together over the distance of the nearest read. A policy
  * that divides by bytes gets the score of one MiB. storage [blocks] is scratch. */
 static int64_t score_window(plim_residency *res, const plim_window *window, int32_t *storage) {
-  int32_t n = held_storages(res, window, storage);
+  int32_t n = evictable_storages(res, window, storage);
   int64_t nearest = INT64_MAX;
   for (int32_t i = 0; i < n; i++) {
     if (plim_residency_distance(res, storage[i]) < nearest) nearest = plim_residency_distance(res, storage[i]);
@@ -132,7 +132,7 @@ static plim_status choose_and_evict(plim_residency *res, const plim_arena_reques
   PLIM_TRY(
       plim_residency_notify(res, request, &(plim_arena_choice){count, best, window, joint ? score : NULL, PLIM_NONE}));
   if (count == 0) return PLIM_OK;
-  int32_t n = held_storages(res, &window[best], storage);
+  int32_t n = evictable_storages(res, &window[best], storage);
   assert(n > 0);
   for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_residency_drop(res, storage[i], hole));
   res->counts->evictions += n;

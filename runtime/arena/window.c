@@ -1,6 +1,6 @@
 /* Finds the cheapest window of blocks. Two pointers over the rows: the window grows at its end until it is large
  * enough, then shrinks at its begin. Costs are not negative, so the windows that cannot shrink are the only candidates.
- */
+ * docs/online.md has an example in numbers. */
 #include "runtime/arena/window.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"
 
-#define HELD(bytes, cost) \
+#define EVICTABLE(bytes, cost) \
   { (bytes), (cost), PLIM_ROW_EVICTABLE }
 #define PINNED(bytes) \
   { (bytes), 0, PLIM_ROW_BREAKER }
@@ -22,17 +22,31 @@ static void assert_rows(const plim_window *w, int32_t begin, int32_t end) {
 
 Test(window, shrinks_at_the_last_piece_too) {
   plim_window out[2];
-  const plim_window_row two[] = {HELD(1, 100), HELD(10, 1)};
+  const plim_window_row two[] = {EVICTABLE(1, 100), EVICTABLE(10, 1)};
   cr_assert_eq(FIND(two, 10, out), 1);
   assert_rows(&out[0], 1, 2);
-  const plim_window_row four[] = {HELD(1, 1), HELD(1, 1), HELD(1, 1), HELD(10, 1)};
+  const plim_window_row four[] = {EVICTABLE(1, 1), EVICTABLE(1, 1), EVICTABLE(1, 1), EVICTABLE(10, 1)};
   cr_assert_eq(FIND(four, 10, out), 1);
   assert_rows(&out[0], 3, 4);
 }
 
+/* The example of docs/online.md. */
+Test(window, finds_two_windows_in_the_example_of_the_page) {
+  plim_window out[2];
+  const plim_window_row row[] = {PINNED(64),         EVICTABLE(8, 300), FREE(4),           EVICTABLE(8, 200),
+                                 EVICTABLE(16, 500), PINNED(8),         EVICTABLE(16, 900)};
+  cr_assert_eq(FIND(row, 20, out), 2);
+  assert_rows(&out[0], 1, 4);
+  cr_expect_eq(out[0].cost.low, 500);
+  cr_expect_eq(out[0].bytes, 20);
+  assert_rows(&out[1], 3, 5);
+  cr_expect_eq(out[1].cost.low, 700);
+  cr_expect_eq(out[1].bytes, 24);
+}
+
 Test(window, passes_by_what_must_stay) {
   plim_window out[2];
-  const plim_window_row just_used[] = {PINNED(10), HELD(10, 1)};
+  const plim_window_row just_used[] = {PINNED(10), EVICTABLE(10, 1)};
   cr_assert_eq(FIND(just_used, 10, out), 1);
   assert_rows(&out[0], 1, 2);
   const plim_window_row wall[] = {FREE(10), PINNED(10), FREE(10)};
@@ -43,7 +57,7 @@ Test(window, passes_by_what_must_stay) {
 Test(window, adds_costs_exactly) {
   plim_window out[2];
   const int64_t huge = (int64_t)2 * 1000000000 * 1000000000; /* 1e18 and 1, 2, 2.5 in halves */
-  const plim_window_row row[] = {HELD(5, huge), HELD(5, 2), HELD(5, 4), PINNED(5), HELD(10, 5)};
+  const plim_window_row row[] = {EVICTABLE(5, huge), EVICTABLE(5, 2), EVICTABLE(5, 4), PINNED(5), EVICTABLE(10, 5)};
   cr_assert_eq(FIND(row, 10, out), 2);
   assert_rows(&out[0], 4, 5);
   assert_rows(&out[1], 1, 3);
@@ -51,8 +65,9 @@ Test(window, adds_costs_exactly) {
 
 Test(window, adds_costs_beyond_64_bits) {
   plim_window out[2];
-  const plim_window_row row[] = {HELD(1, INT64_MAX), HELD(1, INT64_MAX), HELD(1, INT64_MAX),    PINNED(1),
-                                 HELD(1, INT64_MAX), HELD(1, INT64_MAX), HELD(1, INT64_MAX - 1)};
+  const plim_window_row row[] = {
+      EVICTABLE(1, INT64_MAX), EVICTABLE(1, INT64_MAX), EVICTABLE(1, INT64_MAX),    PINNED(1),
+      EVICTABLE(1, INT64_MAX), EVICTABLE(1, INT64_MAX), EVICTABLE(1, INT64_MAX - 1)};
   cr_assert_eq(FIND(row, 3, out), 2);
   assert_rows(&out[0], 4, 7);
   cr_expect_eq(out[0].cost.high, 1);
@@ -60,7 +75,8 @@ Test(window, adds_costs_beyond_64_bits) {
 
 Test(window, of_equal_costs_takes_fewer_evicted_bytes_then_the_lower_address) {
   plim_window out[2];
-  const plim_window_row fewer[] = {HELD(10, 3), PINNED(1), HELD(4, 3), FREE(6), PINNED(1), HELD(4, 3), FREE(6)};
+  const plim_window_row fewer[] = {EVICTABLE(10, 3), PINNED(1),       EVICTABLE(4, 3), FREE(6),
+                                   PINNED(1),        EVICTABLE(4, 3), FREE(6)};
   cr_assert_eq(FIND(fewer, 10, out), 2);
   assert_rows(&out[0], 2, 4);
   assert_rows(&out[1], 5, 7);
@@ -121,7 +137,7 @@ Test(window, equals_brute_force_on_random_lists) {
     plim_window out[KEPT];
     int32_t n = (int32_t)test_random_between(&random, 0, MOST);
     for (int32_t i = 0; i < n; i++) {
-      row[i] = (plim_window_row)HELD(test_random_between(&random, 1, 9), test_random_between(&random, 0, 20));
+      row[i] = (plim_window_row)EVICTABLE(test_random_between(&random, 1, 9), test_random_between(&random, 0, 20));
       if (test_random_chance(&random, 15)) row[i].state = PLIM_ROW_BREAKER;
       if (test_random_chance(&random, 20)) row[i].state = PLIM_ROW_FREE;
     }
