@@ -13,16 +13,10 @@
 #include "runtime/profile/equal_parts.h"
 
 plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *plan) {
-  plim_machine_difference first;
+  char what[32];
   if (exec->options.own_kernels || !exec->device->api->computes) return PLIM_OK; /* such a device replays any plan */
-  const plim_machine *made_for = &plan->numerics.machine, *here = &exec->device->machine;
-  if (!plim_machine_differs(made_for, here, PLIM_MACHINE_HOLDS, &first)) return PLIM_OK;
-  if (!first.made_for[0]) { /* no text differs */
-    return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %d threads and this device has %d", (int)plan_index,
-                     (int)made_for->threads, (int)here->threads);
-  }
-  return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %s \"%s\" and this device has \"%s\": plan again here",
-                   (int)plan_index, first.field, first.made_for, first.here);
+  (void)snprintf(what, sizeof what, "plan %d", (int)plan_index);
+  return plim_machine_match(exec->ctx, what, &plan->numerics.machine, &exec->device->machine, PLIM_MACHINE_HOLDS);
 }
 
 /* ---- the variants of a plan, on this device ---- */

@@ -56,6 +56,18 @@ int plim_machine_differs(const plim_machine *made_for, const plim_machine *here,
   return 1;
 }
 
+plim_status plim_machine_match(plim_context *ctx, const char *what, const plim_machine *made_for,
+                               const plim_machine *here, plim_machine_question question) {
+  plim_machine_difference first;
+  if (!plim_machine_differs(made_for, here, question, &first)) return PLIM_OK;
+  if (strcmp(first.field, "threads") == 0) {
+    return plim_fail(ctx, PLIM_EDATA, "%s was made for %d threads and this device has %d", what, made_for->threads,
+                     here->threads);
+  }
+  return plim_fail(ctx, PLIM_EDATA, "%s was made for %s \"%s\" and this device has \"%s\": plan again here", what,
+                   first.field, first.made_for, first.here);
+}
+
 plim_status plim_variant_check(plim_context *ctx, const plim_variant *v) {
   PLIM_TRY(plim_printable_text(ctx, "a variant's name", v->name, sizeof v->name));
   PLIM_TRY(plim_printable_text(ctx, "a variant's numerics key", v->numerics_key, sizeof v->numerics_key));

@@ -64,6 +64,10 @@ typedef struct plim_machine_difference {
 int plim_machine_differs(const plim_machine *made_for, const plim_machine *here, plim_machine_question question,
                          plim_machine_difference *first);
 
+/* PLIM_EDATA when they differ, with a sentence that begins with `what`, as "plan 0", and names the first field. */
+PLIM_MUST_USE plim_status plim_machine_match(plim_context *ctx, const char *what, const plim_machine *made_for,
+                                             const plim_machine *here, plim_machine_question question);
+
 typedef struct plim_profile {
   plim_context *ctx;
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */

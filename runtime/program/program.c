@@ -246,22 +246,13 @@ plim_status plim_program_plan(plim_program *program, const plim_plan_options *op
 /* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
 static plim_status check_plan_origin(const plim_program *program, const plim_plan *plan) {
   const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
-  const plim_machine *here = &program->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->numerics.machine;
   if (strcmp(plan->fingerprint, graph->fingerprint) != 0) {
     return plim_fail(program->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is %s, batch %d: graph %.12s",
                      plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
   }
-  if (here->threads != there->threads) {
-    return plim_fail(program->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads,
-                     here->threads);
-  }
-  PLIM_TRY(plim_plan_check(program->ctx, graph, plan));
-  if (plim_machine_differs(there, here, PLIM_MACHINE_BITS, NULL)) {
-    return plim_fail(program->ctx, PLIM_EUSAGE,
-                     "the plan's numerics are those of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
-                     there->isa, there->library, there->build, here->device, here->isa, here->library, here->build);
-  }
-  return PLIM_OK;
+  PLIM_TRY(plim_machine_match(program->ctx, "the plan", &plan->numerics.machine,
+                              &program->profile[PLIM_PROGRAM_TRAIN]->machine, PLIM_MACHINE_BITS));
+  return plim_plan_check(program->ctx, graph, plan);
 }
 
 plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {

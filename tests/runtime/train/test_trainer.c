@@ -325,7 +325,7 @@ Test(trainer, refuses_a_plan_of_another_batch_or_thread_count) {
   expect_refusal(BATCH + 1, loose_plan(program), "batch 17");
   plim_plan *plan = loose_plan(program);
   plan->numerics.machine.threads = 99;
-  expect_refusal(BATCH, plan, "the plan is for 99 threads");
+  expect_refusal(BATCH, plan, "the plan was made for 99 threads");
   plim_program_free(program);
 }
 
