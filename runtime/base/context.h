@@ -104,10 +104,10 @@ int64_t plim_now_ns(void);
     if (plim_try_status != PLIM_OK) return plim_try_status; \
   } while (0)
 
-/* PLIM_TRY_OR_DONE names two things that the function must have, and that the call does not show: it assigns to a
- * variable `plim_status status`, and after a failure it jumps to a label `done:`. Give `status` a value before a jump
- * that skips every call, as PLIM_OK where no call may run. The code after the label frees what was made, on success too, and returns `status`. A function that hands over all that it made may
- * return PLIM_OK before the label; the code after it then runs only after a failure. */
+/* PLIM_TRY_OR_DONE uses two things of the function that the call does not show: it assigns to a variable
+ * `plim_status status`, and after a failure it jumps to a label `done:`. The code after the label frees what was made,
+ * on success too, and returns `status`. A function that hands over all that it made may return PLIM_OK before the
+ * label; the code after it then runs only after a failure. */
 #define PLIM_TRY_OR_DONE(call)        \
   do {                                \
     status = (call);                  \

@@ -56,8 +56,8 @@ PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_pl
 
 /* Use a given plan for the training step. The program owns it from now on, and frees it on failure. The evaluation step
  * is planned within the plan's budget. A plan of the last batch is dropped.
- * PLIM_EDATA: the plan is of another graph, or was made for another device, instruction set, library, build or number of
- * threads. PLIM_EPLAN: the checker refuses it. */
+ * PLIM_EDATA: the plan is of another graph, or was made for another device, instruction set, library, build or number
+ * of threads. PLIM_EPLAN: the checker refuses it. */
 PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *plan);
 
 /* Replace the addresses of the training step's plan by those that the online arena decides while the schedule runs.

@@ -257,7 +257,7 @@ Test(cli_errors, tells_what_is_wrong_with_a_plan) {
   (void)plim_test_program("plan " NETWORK "--threads 2 --memory 90%% -o two.json");
   plim_test_expect(0, "");
   (void)plim_test_program("train " NETWORK "--threads 1 --plan two.json --steps 1");
-  plim_test_expect(3, "2 threads, this run has 1");
+  plim_test_expect(3, "2 threads and this device has 1");
 }
 
 /* ---- budgets that are too small ---- */
