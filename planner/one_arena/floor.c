@@ -30,7 +30,7 @@ plim_status plim_floor_search(plim_incumbent *inc, const plim_strategy_call *cal
   const int64_t started_ns = plim_now_ns();
   PLIM_TRY_OR_DONE(find_keep_all(call, &keep_all, &floor->keep_all_bytes));
   inc->task.min_memory = 1;
-  inc->task.target_bytes = 0; /* a child has its parent's budget here: the plan would be another one */
+  inc->task.target_bytes = 0;        /* and not the parent's budget, which a child has */
   inc->task.started_ns = started_ns; /* one limit for both */
   inc->shared.keep_all = &keep_all;
   status = plim_incumbent_best_so_far(inc, plim_strategy_run(inc, call->strategy, front, &floor->from_front));
