@@ -20,7 +20,7 @@ static void forget_rows(plim_cut_solver *solver) {
  * left to the nodes. */
 static int stop_ascent(void *user) {
   const plim_cut_solver *solver = user;
-  int enough = solver->limits->is_bound_only && plim_cut_ascent_bound(solver->ascent) >= (double)solver->cutoff;
+  int enough = solver->limits.is_bound_only && plim_cut_ascent_bound(solver->ascent) >= (double)solver->cutoff;
   return enough || plim_cut_solver_over(solver);
 }
 
@@ -39,7 +39,7 @@ static plim_status use_ascent(plim_cut_solver *solver, int64_t *bound) {
     plim_lp_add(solver->lp, &rows->row[r]);
     solver->n_rows++;
   }
-  if (!solver->limits->is_bound_only) {
+  if (!solver->limits.is_bound_only) {
     plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? 100 : bound_tuning.solve.rounding_percent);
     plim_cut_solution_round(solver, plim_cut_ascent_point(solver->ascent));
   }
@@ -66,14 +66,14 @@ static plim_status ascend(plim_cut_solver *solver, int64_t *bound) {
   plim_cut_ascent_free(solver->ascent);
   solver->ascent = NULL;
   plim_cut_solver_phase(
-      solver, plim_cut_solver_large(solver) && !solver->limits->is_bound_only ? bound_tuning.solve.root_percent : 100);
+      solver, plim_cut_solver_large(solver) && !solver->limits.is_bound_only ? bound_tuning.solve.root_percent : 100);
   return status;
 }
 
 static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim_cut_limits *limits) {
   const plim_cut_model *model = solver->model;
   solver->budget_bytes = budget_bytes;
-  solver->limits = limits;
+  solver->limits = *limits;
   solver->best_cost = PLIM_TIME_INFINITE;
   solver->all_cost = 0;
   for (int32_t j = 0; j < solver->n_columns; j++) solver->all_cost += solver->cost[j];
@@ -129,8 +129,8 @@ plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const 
                         .n_nodes = solver->n_done,
                         .n_rows = solver->n_rows};
   if (solver->best_cost < PLIM_TIME_INFINITE) {
-    own.work = end_work;
-    own.deadline_ns = limits->deadline_ns;
+    solver->limits.work = end_work;
+    solver->limits.deadline_ns = limits->deadline_ns;
     plim_cut_solver_phase(solver, 100);
     plim_cut_solution_reduce(solver, solver->best, 0);
     answer->cost_ns = model->least_ns + solver->best_cost * solver->unit_ns;

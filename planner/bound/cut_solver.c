@@ -92,8 +92,8 @@ int plim_cut_solver_over(const plim_cut_solver *solver) {
 }
 
 void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent) {
-  int64_t work = plim_cut_solver_work(solver), now_ns = plim_now_ns(), deadline_ns = solver->limits->deadline_ns;
-  solver->end_work = work + (solver->limits->work - work) / 100 * percent;
+  int64_t work = plim_cut_solver_work(solver), now_ns = plim_now_ns(), deadline_ns = solver->limits.deadline_ns;
+  solver->end_work = work + (solver->limits.work - work) / 100 * percent;
   solver->end_ns =
       deadline_ns == PLIM_TIME_UNLIMITED ? PLIM_TIME_UNLIMITED : now_ns + (deadline_ns - now_ns) / 100 * percent;
 }

@@ -90,7 +90,7 @@ struct plim_cut_solver {
   int32_t *cut_order;          /* [n_cuts] cuts in the order in which solutions are checked: failed lately first */
   /* the call */
   int64_t budget_bytes;
-  const plim_cut_limits *limits;
+  plim_cut_limits limits;
   int64_t end_work, end_ns; /* where the phase under way ends */
   plim_block block;         /* memory of the arrays above */
 };

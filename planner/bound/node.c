@@ -178,7 +178,7 @@ plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t at) {
     if (at == 0) {
       plim_lp_point(solver->lp, solver->x);
       plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? 100 : bound_tuning.solve.rounding_percent);
-      if (!solver->limits->is_bound_only || !plim_cut_solver_large(solver)) plim_cut_solution_round(solver, solver->x);
+      if (!solver->limits.is_bound_only || !plim_cut_solver_large(solver)) plim_cut_solution_round(solver, solver->x);
       plim_cut_solver_phase(solver, 100);
       fix_columns(solver);
       plim_lp_point(solver->lp, solver->x);
