@@ -33,7 +33,8 @@ typedef struct search_portfolio {
   int32_t n;
   portfolio_member *member;  /* [n] */
   int32_t has_start_failed;  /* 1: runs no longer start from `start`, since one stayed above the limit */
-  plim_schedule lowest;      /* of the min-memory search, or of a brief search's covering; empty: neither has run */
+  plim_schedule lowest;      /* of the min-memory searches, or of a brief search's covering; empty: neither has one */
+  int64_t lowest_bytes;      /* packed, of the min-memory searches; INT64_MAX: they have none */
   int32_t has_covered;       /* 1: covering has looked for a plan */
   int32_t may_seek;          /* 1: the min-memory search may look for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
@@ -172,6 +173,13 @@ static plim_status find_by_covering(search_portfolio *portfolio) {
   return status;
 }
 
+/* Keep the schedule of fewest bytes of all min-memory searches. */
+static plim_status keep_lowest(search_portfolio *portfolio, const plim_incumbent *min_memory) {
+  if (!min_memory->has_best || min_memory->best_bytes >= portfolio->lowest_bytes) return PLIM_OK;
+  portfolio->lowest_bytes = min_memory->best_bytes;
+  return plim_schedule_copy(&portfolio->lowest, &min_memory->best);
+}
+
 /* Look for any plan: by covering, then by the min-memory search, which gets another seed each time. A long graph was
  * covered before the first round. */
 static plim_status find_any(search_portfolio *portfolio) {
@@ -186,7 +194,7 @@ static plim_status find_any(search_portfolio *portfolio) {
   min_memory->shared.keep_all = inc->shared.keep_all;
   plim_status status = plim_min_memory_run(min_memory);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
-    plim_status copied = plim_schedule_copy(&portfolio->lowest, &min_memory->best);
+    plim_status copied = keep_lowest(portfolio, min_memory);
     if (copied != PLIM_OK) status = copied;
   }
   status = plim_incumbent_join(inc, min_memory, status);
@@ -347,6 +355,7 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
   search_portfolio portfolio = {.inc = inc,
                                 .start = start,
                                 .lowest = {.ctx = ctx},
+                                .lowest_bytes = INT64_MAX,
                                 .may_seek = 1,
                                 .n = inc->task.options->threads > 1 ? inc->task.options->threads : 1};
   plim_status status;
