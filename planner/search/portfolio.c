@@ -325,6 +325,24 @@ static plim_status run_brief(search_portfolio *portfolio, int64_t moves, int64_t
   return PLIM_OK;
 }
 
+/* The time of the next round. Those before may have taken no time that the clock shows. */
+static int64_t longer_round(int64_t round_ns) {
+  const int64_t factor = search_tuning.portfolio.round_factor;
+  if (round_ns <= 0) return factor;
+  return round_ns < INT64_MAX / factor ? round_ns * factor : INT64_MAX;
+}
+
+/* Rounds until the time is over, each longer than the one before. The last one takes all the time that is left. */
+static plim_status run_longer_rounds(search_portfolio *portfolio, int64_t round_ns, int64_t end_ns) {
+  while (!plim_incumbent_proved(portfolio->inc) && plim_now_ns() < end_ns) {
+    const int64_t now_ns = plim_now_ns();
+    round_ns = longer_round(round_ns);
+    int is_last = (end_ns - now_ns) / 2 < round_ns;
+    PLIM_TRY(run_round(portfolio, INT64_MAX / 2, is_last ? end_ns : now_ns + round_ns));
+  }
+  return PLIM_OK;
+}
+
 static plim_status run_rounds(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc;
   const plim_plan_options *options = inc->task.options;
@@ -340,14 +358,7 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   }
   if (wants_third_round(portfolio)) PLIM_TRY(run_round(portfolio, search_tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == PLIM_TIME_UNLIMITED || options->iterations > 0) return PLIM_OK;
-  const int32_t factor = search_tuning.portfolio.round_factor;
-  for (int64_t round_ns = factor * (plim_now_ns() - begin_ns); !plim_incumbent_proved(inc) && plim_now_ns() < end_ns;
-       round_ns *= factor) { /* the last one takes all the time that is left */
-    int64_t now_ns = plim_now_ns();
-    int is_last = end_ns - now_ns < 2 * round_ns;
-    PLIM_TRY(run_round(portfolio, INT64_MAX / 2, is_last ? end_ns : now_ns + round_ns));
-  }
-  return PLIM_OK;
+  return run_longer_rounds(portfolio, plim_now_ns() - begin_ns, end_ns);
 }
 
 plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) {
