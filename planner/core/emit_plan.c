@@ -90,7 +90,7 @@ static plim_status write_plan(const plan_writer *writer, const plim_emission *em
                      .budget_bytes = emission->budget_bytes,
                      .keep_all_ns = p->keep_all_ns,
                      .bound_ns = emission->bound_ns,
-                     .proved = writer->timeline->time_ns == emission->bound_ns};
+                     .proved = writer->timeline->time_ns <= emission->bound_ns};
   draft.numerics.machine = p->profile->machine;
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", emission->planner);
   return plim_plan_from_parts(p->graph, &draft, out);
