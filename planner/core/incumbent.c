@@ -62,6 +62,7 @@ plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_op
                           .best_bytes = INT64_MAX,
                           .bound_ns = problem->keep_all_ns,
                           .least_bytes = INT64_MAX,
+                          .least_plan_bytes = INT64_MAX,
                           .conflict = {.ctx = ctx},
                           .conflict_bytes = INT64_MAX};
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *inc->own, &inc->own));
@@ -227,10 +228,20 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
                             .offset = placement->offset};
 }
 
-/* Add the schedule that was measured last to the plan front, where it has addresses or needs none. */
+/* Is the schedule that was measured last a plan: has it addresses, or needs it none? */
+static int is_plan(const plim_incumbent *inc) {
+  return inc->task.options->unpacked || inc->own->timeline->peak_bytes <= inc->task.budget_bytes;
+}
+
+/* For the sentence of a refusal: the fewest bytes met, of any schedule and of a plan. */
+static void note_bytes(plim_incumbent *inc, int64_t bytes, int64_t plan_bytes) {
+  if (bytes < inc->least_bytes) inc->least_bytes = bytes;
+  if (plan_bytes < inc->least_plan_bytes) inc->least_plan_bytes = plan_bytes;
+}
+
+/* Add the schedule that was measured last to the plan front, where it is a plan. */
 static plim_status add_to_front(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  int is_measured = inc->task.options->unpacked || inc->own->timeline->peak_bytes <= inc->task.budget_bytes;
-  if (!inc->shared.front || !is_measured) return PLIM_OK;
+  if (!inc->shared.front || !is_plan(inc)) return PLIM_OK;
   plim_front_point point = point_of(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, bytes);
   return plim_front_insert(inc->shared.front, &point, NULL);
 }
@@ -248,7 +259,7 @@ static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *sched
 static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
                                     int64_t *bytes) {
   PLIM_TRY(measure_bytes(inc, schedule, packing_rounds, bytes));
-  if (*bytes < inc->least_bytes) inc->least_bytes = *bytes;
+  note_bytes(inc, *bytes, is_plan(inc) ? *bytes : INT64_MAX);
   PLIM_TRY(add_to_front(inc, schedule, *bytes));
   if (inc->own->timeline->peak_bytes <= inc->task.budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
   if (!is_better(inc, inc->own->timeline->time_ns, *bytes)) return PLIM_OK;
@@ -295,7 +306,8 @@ void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {
 }
 
 plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
-  if (from->least_bytes < inc->least_bytes) inc->least_bytes = from->least_bytes;
+  int is_packed_alike = !from->task.options->unpacked == !inc->task.options->unpacked;
+  note_bytes(inc, from->least_bytes, is_packed_alike ? from->least_plan_bytes : INT64_MAX);
   if (from->conflict_bytes < INT64_MAX && from->task.budget_bytes == inc->task.budget_bytes) {
     PLIM_TRY(keep_conflict(inc, &from->conflict, from->conflict_bytes));
   }
@@ -374,9 +386,9 @@ plim_status plim_incumbent_place(plim_incumbent *inc, const plim_schedule *sched
 plim_status plim_incumbent_submit_smallest(plim_incumbent *inc, const plim_front *front) {
   const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
   int right = 0;
-  if (!point || point->bytes >= inc->least_bytes) return PLIM_OK;
+  if (!point || point->bytes >= inc->least_plan_bytes) return PLIM_OK;
   PLIM_TRY(plim_incumbent_submit_point(inc, point, &right));
-  if (right) inc->least_bytes = point->bytes;
+  if (right) note_bytes(inc, point->bytes, point->bytes);
   return PLIM_OK;
 }
 

@@ -43,9 +43,10 @@ typedef struct plim_incumbent {
   int64_t bound_ns; /* proved: no plan of the problem's class within the budget takes less; PLIM_TIME_INFINITE: none */
   int32_t is_bounded; /* 1: the cut model has been asked for a bound */
   /* the refusal: how near the schedules came to the budget */
-  int64_t least_bytes;    /* fewest bytes of any schedule submitted; INT64_MAX: none was */
-  plim_schedule conflict; /* of the schedules whose peak fits and whose offsets do not: the one that packs smallest */
-  int64_t conflict_bytes; /* its packed size; INT64_MAX: none */
+  int64_t least_bytes; /* fewest of any schedule submitted, of one above the budget its peak; INT64_MAX: none was */
+  int64_t least_plan_bytes; /* the same of those that are plans: packed, or unpacked where no one packs */
+  plim_schedule conflict;   /* of the schedules whose peak fits and whose offsets do not: the one that packs smallest */
+  int64_t conflict_bytes;   /* its packed size; INT64_MAX: none */
   /* the placement of the best, and scratch: incumbent.c alone reads it */
   struct plim_incumbent_own *own;
 } plim_incumbent;
@@ -106,7 +107,7 @@ PLIM_MUST_USE plim_status plim_incumbent_submit_point(plim_incumbent *incumbent,
                                                       int *taken);
 
 /* For the sentence of a refusal: submit the smallest point of a plan front (NULL: none), where it has fewer bytes than
- * any schedule submitted so far. */
+ * any plan met so far. */
 PLIM_MUST_USE plim_status plim_incumbent_submit_smallest(plim_incumbent *incumbent, const plim_front *front);
 
 /* Make the schedule of every op once in program order, each with its fastest variant within `limit` bytes. */

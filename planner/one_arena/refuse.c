@@ -162,6 +162,19 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *sche
   return status;
 }
 
+/* The fewest bytes that the search met. A peak above the budget was not packed: no plan is known to need so few. */
+static void say_met(words *sentence, const plim_incumbent *inc) {
+  if (inc->least_plan_bytes < INT64_MAX) {
+    say(sentence, "the lowest plan that this search met needs ");
+    say_bytes(sentence, inc->least_plan_bytes);
+    say(sentence, ", a smaller one may exist (plim_plan_smallest looks for it); ");
+  } else if (inc->least_bytes < INT64_MAX) {
+    say(sentence, "the lowest peak that this search met is ");
+    say_bytes(sentence, inc->least_bytes);
+    say(sentence, ", a smaller one may exist (plim_plan_smallest looks for it); ");
+  }
+}
+
 plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_floor *out) {
   const plim_problem *p = inc->problem;
   plim_plan_floor floor = {.smallest_bytes = PLIM_BYTES_UNLIMITED,
@@ -176,11 +189,7 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_flo
   say(&sentence, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
   say_bytes(&sentence, inc->task.budget_bytes);
   say(&sentence, ": ");
-  if (inc->least_bytes < INT64_MAX) {
-    say(&sentence, "the lowest plan that this search met needs ");
-    say_bytes(&sentence, inc->least_bytes);
-    say(&sentence, ", a smaller one may exist (plim_plan_smallest looks for it); ");
-  }
+  say_met(&sentence, inc);
   plim_plan_floor_describe(p->graph, &floor, sentence.text + sentence.used, sentence.size - sentence.used);
   *out = floor;
   return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);

@@ -1,8 +1,11 @@
 /* planner/core/incumbent.c: what submitting a schedule tells are the figures of that schedule, whatever other choices
  * were tried. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "planner/core/incumbent.h"
+#include "planner/one_arena/one_arena_internal.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_seed.h"
 
@@ -95,6 +98,38 @@ Test(incumbent, figures_are_those_of_the_schedule_that_is_told) {
     rig_free(&r);
   }
   cr_assert_gt(others, 20, "schedules with other choices were told of %d times", (int)others);
+}
+
+/* A refusal names bytes that a plan needs, not a peak that nothing was packed at. */
+Test(incumbent, a_refusal_names_the_lowest_plan_of_the_front_though_a_peak_is_lower) {
+  int32_t lower = 0;
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
+    rig r;
+    plim_plan_floor floor;
+    char number[32];
+    rig_make(&r, planner_case_random(seed, 25), seed, 0);
+    plim_front front = {.ctx = r.c.ctx};
+    plim_incumbent *free_of_budget = NULL;
+    plim_plan_options options = r.c.options;
+    options.budget_bytes = PLIM_BYTES_UNLIMITED;
+    cr_assert_eq(plim_incumbent_begin(r.c.problem, &options, &free_of_budget), PLIM_OK);
+    free_of_budget->shared.front = &front;
+    cr_assert_eq(plim_incumbent_submit_exact(free_of_budget, &r.schedule, 0), PLIM_OK);
+    cr_assert_eq(plim_incumbent_submit_exact(r.inc, &r.schedule, 0), PLIM_OK);
+    cr_assert_eq(plim_incumbent_submit_smallest(r.inc, &front), PLIM_OK);
+    if (!r.inc->has_best) {
+      lower += r.timeline->peak_bytes < front.point[0].bytes;
+      cr_assert_eq(plim_refuse(r.inc, "search", &floor), PLIM_ENOFIT);
+      (void)snprintf(number, sizeof number, "%lld bytes%s, a", (long long)front.point[0].bytes,
+                     front.point[0].bytes < 1024 ? "" : ")");
+      cr_assert_not_null(strstr(plim_context_error(r.c.ctx), number), "seed %d: %s of %s", (int)seed,
+                         plim_context_error(r.c.ctx), number);
+    }
+    plim_incumbent_end(free_of_budget);
+    plim_front_free(&front);
+    rig_free(&r);
+  }
+  cr_assert_gt(lower, 0, "no peak lay below its packed size");
 }
 
 /* Many buffers of many sizes: packings differ. */
