@@ -27,20 +27,27 @@ typedef struct portfolio_member {
   plim_status status; /* of its last annealing run */
 } portfolio_member;
 
+/* What a round is told. */
+typedef struct round_plan {
+  int64_t moves;    /* its annealing runs share them, ... */
+  int64_t end_ns;   /* ... and the time until here, by plim_now_ns; PLIM_TIME_UNLIMITED: none */
+  int32_t goes_on;  /* 1: no annealing run starts from `start`, all go on from what was found */
+  int32_t may_seek; /* 1: without a plan, the min-memory search may look for one */
+} round_plan;
+
 typedef struct search_portfolio {
   plim_incumbent *inc;        /* the caller's */
   const plim_schedule *start; /* where the first annealing run starts */
   int32_t n;
   portfolio_member *member;  /* [n] */
-  int32_t has_start_failed;  /* 1: runs no longer start from `start`, since one stayed above the limit */
   plim_schedule lowest;      /* of the min-memory searches, or of a brief search's covering; empty: neither has one */
   int64_t lowest_bytes;      /* packed, of the min-memory searches; INT64_MAX: they have none */
   int32_t has_covered;       /* 1: covering has looked for a plan */
-  int32_t may_seek;          /* 1: the min-memory search may look for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
   atomic_int halt;           /* 1: a searcher has met the bound */
-  /* the annealing run that goes on */
-  int32_t run; /* index into the round */
+  /* the round and the annealing run that go on */
+  int32_t leaves_start; /* 1: runs do not start from `start`: so the round was told, or it has led to no plan */
+  int32_t run;          /* index into the round */
   int64_t moves, deadline_ns;
 } search_portfolio;
 
@@ -113,7 +120,7 @@ static int is_long(const search_portfolio *portfolio) {
 static const plim_schedule *find_start(const search_portfolio *portfolio, const portfolio_member *member,
                                        const plim_annealing *annealing) {
   const plim_searcher *searcher = &member->searcher;
-  if (annealing->start == PLIM_START_GIVEN && !portfolio->has_start_failed) return portfolio->start;
+  if (annealing->start == PLIM_START_GIVEN && !portfolio->leaves_start) return portfolio->start;
   if (member->inc->has_best) return &member->inc->best;
   if (searcher->candidate_ns > 0 || (is_long(portfolio) && searcher->candidate.n > 0)) return &searcher->candidate;
   return portfolio->lowest.n > 0 ? &portfolio->lowest : portfolio->start;
@@ -151,7 +158,7 @@ static int met_candidate(const search_portfolio *portfolio) {
 
 /* Has the first run from `start` stayed above the limit, without a plan? In a long graph, runs go on from there. */
 static int is_start_hopeless(const search_portfolio *portfolio) {
-  if (portfolio->inc->has_best || portfolio->has_start_failed) return 0;
+  if (portfolio->inc->has_best || portfolio->leaves_start) return 0;
   return !is_long(portfolio) && !met_candidate(portfolio);
 }
 
@@ -180,12 +187,9 @@ static plim_status keep_lowest(search_portfolio *portfolio, const plim_incumbent
   return plim_schedule_copy(&portfolio->lowest, &min_memory->best);
 }
 
-/* Look for any plan: by covering, then by the min-memory search, which gets another seed each time. A long graph was
- * covered before the first round. */
-static plim_status find_any(search_portfolio *portfolio) {
+/* Look for any plan by the min-memory search, which gets another seed each time. */
+static plim_status find_by_min_memory(search_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc, *min_memory = NULL;
-  if (!portfolio->has_covered && !is_long(portfolio)) PLIM_TRY(find_by_covering(portfolio));
-  if (inc->has_best || !portfolio->may_seek) return PLIM_OK;
   int64_t limit_ns = inc->task.options->time_limit_ns;
   plim_child child = {.min_memory = 1, .seed_offset = portfolio->min_memory_tries++ << 32};
   if (limit_ns > 0) child.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->task.started_ns) / 2;
@@ -203,6 +207,13 @@ static plim_status find_any(search_portfolio *portfolio) {
   return exchanged == PLIM_OK ? status : exchanged;
 }
 
+/* Look for any plan: by covering, then, where it may, by the min-memory search. A long graph was covered before the
+ * first round. */
+static plim_status find_any(search_portfolio *portfolio, int may_seek) {
+  if (!portfolio->has_covered && !is_long(portfolio)) PLIM_TRY(find_by_covering(portfolio));
+  return portfolio->inc->has_best || !may_seek ? PLIM_OK : find_by_min_memory(portfolio);
+}
+
 /* ---- rounds ---- */
 
 /* Does the caller say how much work is wanted? */
@@ -218,7 +229,6 @@ static int64_t near_budget(const plim_incumbent *inc) {
 /* May the min-memory search run once more? It depends on random numbers: one that ended near the budget may meet it
  * with another seed. */
 static int may_try(const search_portfolio *portfolio) {
-  if (!portfolio->may_seek) return 0;
   if (portfolio->min_memory_tries == 0 || portfolio->inc->task.options->time_limit_ns > 0) return 1;
   return portfolio->min_memory_tries < (uint64_t)search_tuning.portfolio.min_memory_tries &&
          portfolio->inc->least_bytes <= near_budget(portfolio->inc);
@@ -236,25 +246,30 @@ static int set_limits(search_portfolio *portfolio, const plim_annealing *anneali
   return now_ns < end_ns;
 }
 
-/* One round: its annealing runs share `moves`, and the time until end_ns. */
-static plim_status run_round(search_portfolio *portfolio, int64_t moves, int64_t end_ns) {
+/* Does the next round go on from what was found? It does after one whose start led to no plan, and in a long graph. */
+static int goes_on(const search_portfolio *portfolio) {
+  return portfolio->leaves_start || is_long(portfolio);
+}
+
+static plim_status run_round(search_portfolio *portfolio, const round_plan *plan) {
   const plim_incumbent *inc = portfolio->inc;
   const int32_t runs = is_long(portfolio) ? LONG_RUNS : SHORT_RUNS;
   const plim_annealing *annealing = is_long(portfolio) ? long_round : short_round;
   int32_t percent_left = 100;
+  portfolio->leaves_start = plan->goes_on;
   for (portfolio->run = 0; portfolio->run < runs && !plim_incumbent_proved(inc); portfolio->run++, annealing++) {
-    if (!set_limits(portfolio, annealing, moves, end_ns, percent_left)) return PLIM_OK;
+    if (!set_limits(portfolio, annealing, plan->moves, plan->end_ns, percent_left)) return PLIM_OK;
     percent_left -= annealing->percent;
     PLIM_TRY(anneal_members(portfolio));
     if (is_start_hopeless(portfolio)) {
-      portfolio->has_start_failed = 1;
-      PLIM_TRY(find_any(portfolio));
+      portfolio->leaves_start = 1;
+      PLIM_TRY(find_any(portfolio, plan->may_seek));
     }
   }
-  portfolio->has_start_failed |= !inc->has_best;
-  while (!inc->has_best && plim_now_ns() < end_ns && may_try(portfolio)) {
-    PLIM_TRY(find_any(portfolio));
-    if (end_ns < PLIM_TIME_UNLIMITED) break; /* the next round does so again */
+  portfolio->leaves_start |= !inc->has_best;
+  while (!inc->has_best && plan->may_seek && plim_now_ns() < plan->end_ns && may_try(portfolio)) {
+    PLIM_TRY(find_any(portfolio, 1));
+    if (plan->end_ns < PLIM_TIME_UNLIMITED) break; /* the next round does so again */
   }
   return PLIM_OK;
 }
@@ -266,7 +281,7 @@ static plim_status look_ahead(search_portfolio *portfolio, int *refused) {
   plim_incumbent *inc = portfolio->inc;
   *refused = 0;
   if (!is_long(portfolio) || inc->has_best || has_limits(inc)) return PLIM_OK;
-  PLIM_TRY(find_any(portfolio));
+  PLIM_TRY(find_any(portfolio, 1));
   const plim_timeline *timeline = NULL;
   PLIM_TRY(plim_incumbent_evaluate(inc, portfolio->start, &timeline));
   *refused = !inc->has_best && inc->least_bytes > near_budget(inc) && timeline->peak_bytes > near_budget(inc);
@@ -305,22 +320,24 @@ static plim_status run_brief(search_portfolio *portfolio, int64_t moves, int64_t
   int64_t part = search_tuning.brief.moves_an_op * (int64_t)inc->problem->n_ops, before_ns = INT64_MAX;
   if (part > moves) part = moves;
   if (wants_covering(portfolio)) PLIM_TRY(find_by_covering(portfolio));
-  portfolio->has_start_failed = portfolio->lowest.n > 0;
-  portfolio->may_seek = 0;
+  round_plan plan = {part / search_tuning.portfolio.rounds, end_ns, .goes_on = portfolio->lowest.n > 0};
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !plim_incumbent_proved(inc); round++) {
-    PLIM_TRY(run_round(portfolio, part / search_tuning.portfolio.rounds, end_ns));
-    portfolio->has_start_failed |= is_long(portfolio);
+    PLIM_TRY(run_round(portfolio, &plan));
+    plan.goes_on = goes_on(portfolio);
   }
-  portfolio->may_seek = 1;
+  plan.may_seek = 1;
   int64_t left = moves - part;
   if (!inc->has_best) {
-    portfolio->has_start_failed = is_long(portfolio);
-    PLIM_TRY(run_round(portfolio, part, end_ns));
+    plan.moves = part;
+    plan.goes_on = is_long(portfolio);
+    PLIM_TRY(run_round(portfolio, &plan));
     left -= part;
   }
   for (; left > 0 && is_far(inc) && before_ns - inc->best_ns >= gain_ns && plim_now_ns() < end_ns; left -= part) {
     before_ns = inc->best_ns;
-    PLIM_TRY(run_round(portfolio, part < left ? part : left, end_ns));
+    plan.moves = part < left ? part : left;
+    plan.goes_on = goes_on(portfolio);
+    PLIM_TRY(run_round(portfolio, &plan));
   }
   return PLIM_OK;
 }
@@ -338,7 +355,8 @@ static plim_status run_longer_rounds(search_portfolio *portfolio, int64_t round_
     const int64_t now_ns = plim_now_ns();
     round_ns = longer_round(round_ns);
     int is_last = (end_ns - now_ns) / 2 < round_ns;
-    PLIM_TRY(run_round(portfolio, INT64_MAX / 2, is_last ? end_ns : now_ns + round_ns));
+    const round_plan plan = {INT64_MAX / 2, is_last ? end_ns : now_ns + round_ns, goes_on(portfolio), 1};
+    PLIM_TRY(run_round(portfolio, &plan));
   }
   return PLIM_OK;
 }
@@ -349,14 +367,18 @@ static plim_status run_rounds(search_portfolio *portfolio) {
   int64_t moves = options->iterations > 0 ? options->iterations
                                           : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
+  round_plan plan = {moves / search_tuning.portfolio.rounds, end_ns, .may_seek = 1};
   int refused;
   PLIM_TRY(look_ahead(portfolio, &refused));
   if (options->brief && !refused) return run_brief(portfolio, moves, end_ns);
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(inc); round++) {
-    PLIM_TRY(run_round(portfolio, moves / search_tuning.portfolio.rounds, end_ns));
-    portfolio->has_start_failed |= is_long(portfolio);
+    PLIM_TRY(run_round(portfolio, &plan));
+    plan.goes_on = goes_on(portfolio);
   }
-  if (wants_third_round(portfolio)) PLIM_TRY(run_round(portfolio, search_tuning.portfolio.third_round * moves, end_ns));
+  if (wants_third_round(portfolio)) {
+    plan.moves = search_tuning.portfolio.third_round * moves;
+    PLIM_TRY(run_round(portfolio, &plan));
+  }
   if (end_ns == PLIM_TIME_UNLIMITED || options->iterations > 0) return PLIM_OK;
   return run_longer_rounds(portfolio, plim_now_ns() - begin_ns, end_ns);
 }
@@ -367,7 +389,6 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
                                 .start = start,
                                 .lowest = {.ctx = ctx},
                                 .lowest_bytes = INT64_MAX,
-                                .may_seek = 1,
                                 .n = inc->task.options->threads > 1 ? inc->task.options->threads : 1};
   plim_status status;
   if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;
