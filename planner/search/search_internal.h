@@ -1,5 +1,5 @@
-/* What the files of planner/search share: annealing, the exact neighbourhood that ends its run, a searcher, the walks
- * of greedy covering. Callers read searches.h. */
+/* What the files of planner/search share: annealing, the exact neighbourhood that ends its run, a searcher, the
+ * portfolio of searchers, the walks of greedy covering. Callers read searches.h. */
 #ifndef PLIM_PLANNER_SEARCH_SEARCH_INTERNAL_H
 #define PLIM_PLANNER_SEARCH_SEARCH_INTERNAL_H
 
@@ -132,6 +132,72 @@ void plim_searcher_end(plim_searcher *searcher);
  * candidate. PLIM_ECANCEL: the context was cancelled. Deterministic without a deadline. */
 PLIM_MUST_USE plim_status plim_searcher_anneal(plim_searcher *searcher, const plim_annealing *annealing,
                                                const plim_schedule *start, int64_t moves, int64_t deadline_ns);
+
+/* ==== portfolio (portfolio_members.c, portfolio_round.c) ==== */
+
+/* The search for the fastest plan, by one searcher or several. portfolio.c says which rounds it makes. */
+
+/* A searcher with what it needs on its thread. */
+typedef struct plim_portfolio_member {
+  plim_context *ctx; /* NULL: the first, which has the context, problem and plan front of the caller */
+  plim_problem problem;
+  plim_front front;
+  plim_incumbent *inc;
+  plim_searcher searcher;
+  plim_status status; /* of its last annealing run */
+} plim_portfolio_member;
+
+/* What a round is told. */
+typedef struct plim_round_plan {
+  int64_t moves;    /* its annealing runs share them, ... */
+  int64_t end_ns;   /* ... and the time until here, by plim_now_ns; PLIM_TIME_UNLIMITED: none */
+  int32_t goes_on;  /* 1: no annealing run starts from `start`, all go on from what was found */
+  int32_t may_seek; /* 1: without a plan, the min-memory search may look for one */
+} plim_round_plan;
+
+typedef struct plim_portfolio {
+  plim_incumbent *inc;        /* the caller's */
+  const plim_schedule *start; /* where the first annealing run starts */
+  int32_t n;
+  plim_portfolio_member *member; /* [n] */
+  plim_schedule lowest;      /* of the min-memory searches, or of a brief search's covering; empty: neither has one */
+  int64_t lowest_bytes;      /* packed, of the min-memory searches; INT64_MAX: they have none */
+  int32_t has_covered;       /* 1: covering has looked for a plan */
+  uint64_t min_memory_tries; /* min-memory searches so far */
+  atomic_int halt;           /* 1: a searcher has met the bound */
+  /* the round and the annealing run that go on */
+  int32_t leaves_start; /* 1: runs do not start from `start`: so the round was told, or it has led to no plan */
+  const plim_annealing *annealing; /* settings of the run */
+  int64_t moves, deadline_ns;      /* of the run */
+} plim_portfolio;
+
+/* Is the graph long? Then rounds are other ones, and go on from what was found, though it is above the limit. */
+static inline int plim_portfolio_is_long(const plim_portfolio *portfolio) {
+  return portfolio->inc->problem->n_ops > PLIM_LONG_OPS;
+}
+
+/* Searcher i; number 0 has the caller's incumbent. After a failure too it must be ended. */
+PLIM_MUST_USE plim_status plim_portfolio_begin_member(plim_portfolio *portfolio, int32_t i);
+void plim_portfolio_end_member(plim_portfolio *portfolio, int32_t i);
+
+/* Give every searcher the best plan of all; among equal ones, that of the first searcher. */
+PLIM_MUST_USE plim_status plim_portfolio_exchange(plim_portfolio *portfolio);
+
+/* One annealing run by every searcher, then an exchange. A cancel is returned after the exchange. */
+PLIM_MUST_USE plim_status plim_portfolio_anneal(plim_portfolio *portfolio);
+
+/* Look for a plan by greedy covering, from `start`. */
+PLIM_MUST_USE plim_status plim_portfolio_cover(plim_portfolio *portfolio);
+
+/* Look for any plan: by covering, then, with may_seek, by the min-memory search. A long graph was covered before the
+ * first round. */
+PLIM_MUST_USE plim_status plim_portfolio_find(plim_portfolio *portfolio, int may_seek);
+
+/* Bytes up to which a schedule is near the budget. */
+int64_t plim_portfolio_near_budget(const plim_incumbent *incumbent);
+
+/* One round. PLIM_ECANCEL: the context was cancelled. */
+PLIM_MUST_USE plim_status plim_portfolio_round(plim_portfolio *portfolio, const plim_round_plan *plan);
 
 /* ==== greedy covering (greedy_covering.c) ==== */
 
