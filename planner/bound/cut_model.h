@@ -86,7 +86,7 @@ int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment);
  *
  * A *column* is something that costs time. First come those of ops: the op is recomputed in a segment. Then one for
  * each slower choice by which an op may save workspace. A *cut* is an op at which not everything needed fits. A *point*
- * has a value from 0 to 1 for each column, a *choice* or solution has 0 or 1. */
+ * has a value from 0 to 1 for each column, a *solution* has 0 or 1. */
 
 typedef struct plim_cut {
   int32_t op;

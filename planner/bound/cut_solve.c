@@ -29,8 +29,8 @@ static int stop_ascent(void *user) {
 static plim_status use_ascent(plim_cut_solver *solver, int64_t *bound) {
   const plim_cut_rows *rows = plim_cut_ascent_rows(solver->ascent);
   const double *multiplier = plim_cut_ascent_multipliers(solver->ascent);
-  plim_cut_box box = {solver->n_columns, solver->cost, solver->root_low, solver->root_high};
-  int64_t proven = plim_cut_certify(&box, rows->n, rows->row, multiplier, solver->scratch, NULL);
+  plim_cut_bounds bounds = {solver->n_columns, solver->cost, solver->root_low, solver->root_high};
+  int64_t proven = plim_cut_certify(&bounds, rows->n, rows->row, multiplier, solver->scaled_cost, NULL);
   if (proven > *bound) *bound = proven;
   for (int32_t r = 0; r < rows->n && !plim_lp_full(solver->lp); r++) {
     if (multiplier[r] <= 0) continue;

@@ -20,7 +20,7 @@ static void lay_out(plim_cut_solver *solver, plim_block *block, int32_t rows) {
   solver->price = plim_block_take(block, n, sizeof *solver->price);
   solver->real_cost = plim_block_take(block, n, sizeof *solver->real_cost);
   solver->multiplier = plim_block_take(block, rows, sizeof *solver->multiplier);
-  solver->scratch = plim_block_take(block, n, sizeof *solver->scratch);
+  solver->scaled_cost = plim_block_take(block, n, sizeof *solver->scaled_cost);
   solver->reduced = plim_block_take(block, n, sizeof *solver->reduced);
   solver->best = plim_block_take(block, n, 1);
   solver->trial = plim_block_take(block, n, 1);

@@ -71,15 +71,15 @@ struct plim_cut_solver {
   uint8_t *keep_row;         /* [rows] scratch */
   /* the tree, and the node under way */
   plim_cut_tree tree;
-  uint8_t *low, *high;           /* [n_columns] bounds of the columns at the node */
-  uint8_t *root_low, *root_high; /* [n_columns] and at every node */
-  double *x, *price;             /* [n_columns] point, reduced costs */
-  int64_t *scratch, *reduced;    /* [n_columns] of plim_cut_certify */
-  plim_cut_gain *gains;          /* [n_columns][2] by the value that the column was fixed to */
-  int64_t cutoff;                /* nodes with bounds from there on are done */
-  int64_t given_up;              /* least bound of nodes that were left without a proof */
-  int64_t n_done, n_rows;        /* nodes bounded, rows added */
-  int32_t impossible;            /* 1: a cut cannot fit whatever is recomputed */
+  uint8_t *low, *high;            /* [n_columns] bounds of the columns at the node */
+  uint8_t *root_low, *root_high;  /* [n_columns] and at every node */
+  double *x, *price;              /* [n_columns] point, reduced costs */
+  int64_t *scaled_cost, *reduced; /* [n_columns] of plim_cut_certify */
+  plim_cut_gain *gains;           /* [n_columns][2] by the value that the column was fixed to */
+  int64_t cutoff;                 /* nodes with bounds from there on are done */
+  int64_t given_up;               /* least bound of nodes that were left without a proof */
+  int64_t n_done, n_rows;         /* nodes bounded, rows added */
+  int32_t impossible;             /* 1: a cut cannot fit whatever is recomputed */
   /* separation */
   plim_cut_violation *violations; /* [n_cuts] */
   int32_t *fitted;                /* [n_cuts] points in a row that did not violate it */
@@ -142,14 +142,14 @@ PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const doubl
 
 /* ==== solution (solution.c) ==== */
 
-/* Solutions of the model: choices of columns at which every cut fits. */
+/* Solutions of the model at which every cut fits. */
 
 /* Keep the solution if it is the cheapest. */
-void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen);
+void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *solution);
 
-/* Of a choice at which every cut fits take away what is not needed, the costliest first, down to what costs `min_cost`,
- * as far as the phase under way goes. */
-void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t min_cost);
+/* Of a solution at which every cut fits take away what is not needed, the costliest first, down to what costs
+ * `min_cost`, as far as the phase under way goes. */
+void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *solution, int64_t min_cost);
 
 /* Round a point x [n_columns], add columns until every cut fits, take away what is not needed, keep it if it is the
  * cheapest. */

@@ -8,7 +8,8 @@
 
 /* Rows of the cut model: what a set of columns must reach. A growing collection of them, fitted to a budget. */
 
-/* sum of weight[k] over the chosen columns >= demand. Weights and demand are positive, no weight above the demand.
+/* sum of weight[k] over the columns of a solution >= demand. Weights and demand are positive, no weight is above the
+ * demand.
  *
  * `bytes` and `needed_bytes` do not depend on the budget: so many bytes a column saves, and so many are alive at the
  * cut without any. So a row that was found for one budget holds for all. plim_cut_row_fit sets weights and demand. */
@@ -45,22 +46,25 @@ void plim_cut_rows_free(plim_cut_rows *rows); /* leaves it empty */
 
 /* ==== certificates (certificate.c) ==== */
 
-/* Proofs in integers: what multipliers of rows prove of every choice of columns. */
+/* Proofs in integers: what multipliers of rows prove of every solution. */
 
-typedef struct plim_cut_box {
+/* The bounds of the columns, and their costs. */
+typedef struct plim_cut_bounds {
   int32_t n_columns;
   const int64_t *cost;       /* [n_columns] >= 0 */
   const uint8_t *low, *high; /* [n_columns] 0 or 1 */
-} plim_cut_box;
+} plim_cut_bounds;
 
 /* Whatever columns between low and high satisfy the rows cost at least the returned number: the Lagrangian value, for
  * multipliers rounded to fixed point, rounded up to the next integer, since costs are integers. All in 64-bit integers
  * that cannot overflow; multipliers too large for that prove 0.
  *   multiplier  [n_rows]     in   cost for one unit of demand; any numbers are right, those of the LP are good
+ *   scaled_cost [n_columns]  out  where the returned number is above 0: scaled reduced costs. A column is at its lower
+ *                                 bound for this value where its own is above 0, at its upper one where it is below
  *   reduced     [n_columns]  out  (may be NULL) what is proven besides: a column at the bound that it is not at for
  *                                 this value costs reduced[j] more, rounded down */
-int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,
-                         int64_t *scratch, int64_t *reduced);
+int64_t plim_cut_certify(const plim_cut_bounds *bounds, int32_t n_rows, const plim_cut_row *row,
+                         const double *multiplier, int64_t *scaled_cost, int64_t *reduced);
 
 /* ==== linear program (lp.c) ==== */
 

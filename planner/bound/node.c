@@ -7,16 +7,16 @@
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/lp.h"
 
-/* A certified bound for the box of the node, from the multipliers of the program. */
+/* A certified bound within the bounds of the node, from the multipliers of the program. */
 static int64_t certify(plim_cut_solver *solver, int64_t *reduced) {
-  plim_cut_box box = {solver->n_columns, solver->cost, solver->low, solver->high};
+  plim_cut_bounds bounds = {solver->n_columns, solver->cost, solver->low, solver->high};
   plim_lp_multipliers(solver->lp, (double)solver->cutoff / solver->scale, solver->multiplier);
   solver->other_work += 8 * (int64_t)solver->n_columns;
   for (int32_t r = 0; r < solver->rows.n; r++) {
     solver->multiplier[r] *= solver->scale / (double)solver->rows.row[r].demand;
     solver->other_work += 2 * (int64_t)solver->rows.row[r].n;
   }
-  return plim_cut_certify(&box, solver->rows.n, solver->rows.row, solver->multiplier, solver->scratch, reduced);
+  return plim_cut_certify(&bounds, solver->rows.n, solver->rows.row, solver->multiplier, solver->scaled_cost, reduced);
 }
 
 static double ceiling_of(const plim_cut_solver *solver) {
@@ -44,8 +44,8 @@ static int32_t choose_column(const plim_cut_solver *solver) {
   return best;
 }
 
-/* Is there a row that the box cannot meet? */
-static int box_fails(const plim_cut_solver *solver) {
+/* Is there a row that the bounds of the node cannot meet? */
+static int bounds_fail(const plim_cut_solver *solver) {
   for (int32_t r = 0; r < solver->rows.n; r++) {
     const plim_cut_row *row = &solver->rows.row[r];
     int64_t left = row->demand;
@@ -58,14 +58,14 @@ static int box_fails(const plim_cut_solver *solver) {
 /* The program has ended without a proof. Unless a row shows that the node has no solution, its bound counts to the end.
  */
 static void give_up(plim_cut_solver *solver, int64_t *bound) {
-  if (box_fails(solver)) {
+  if (bounds_fail(solver)) {
     *bound = solver->all_cost + 1;
   } else if (*bound < solver->given_up) {
     solver->given_up = *bound;
   }
 }
 
-/* Bound the node whose box is set. *branch: the column to branch on, -1: the node is done. */
+/* Bound the node whose bounds are set. *branch: the column to branch on, -1: the node is done. */
 static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *bound, int32_t *branch) {
   int32_t added = 0, rebuilt = 0;
   *branch = -1;
@@ -110,8 +110,8 @@ static void fix_columns(plim_cut_solver *solver) {
   int64_t bound = certify(solver, solver->reduced);
   for (int32_t j = 0; j < solver->n_columns; j++) {
     if (solver->low[j] == solver->high[j] || bound + solver->reduced[j] < solver->cutoff) continue;
-    if (solver->scratch[j] > 0) solver->high[j] = 0;
-    if (solver->scratch[j] < 0) solver->low[j] = 1;
+    if (solver->scaled_cost[j] > 0) solver->high[j] = 0;
+    if (solver->scaled_cost[j] < 0) solver->low[j] = 1;
   }
   memcpy(solver->root_low, solver->low, (size_t)solver->n_columns);
   memcpy(solver->root_high, solver->high, (size_t)solver->n_columns);
@@ -121,7 +121,7 @@ static void bound_columns(plim_cut_solver *solver) {
   for (int32_t j = 0; j < solver->n_columns; j++) plim_lp_bound(solver->lp, j, solver->low[j], solver->high[j]);
 }
 
-static void set_box(plim_cut_solver *solver, int32_t at) {
+static void set_bounds(plim_cut_solver *solver, int32_t at) {
   if (solver->n_done % bound_tuning.node.nodes_a_program == bound_tuning.node.nodes_a_program - 1) {
     plim_cut_sift(solver);
   }
@@ -168,7 +168,7 @@ plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t at) {
     if (plim_cut_solver_over(solver) || (depth > 0 && may_wait(solver, before))) {
       return plim_cut_tree_open(&solver->tree, at); /* its bound counts */
     }
-    set_box(solver, at);
+    set_bounds(solver, at);
     solver->n_done++;
     PLIM_TRY(bound_node(solver, at == 0 ? bound_tuning.node.rounds_root : bound_tuning.node.rounds,
                         &solver->tree.node[at].bound, &column));

@@ -8,47 +8,47 @@
 #include "planner/bound/cut_model.h"
 #include "planner/bound/lp.h"
 
-static int64_t cost_of(const plim_cut_solver *solver, const uint8_t *chosen) {
+static int64_t cost_of(const plim_cut_solver *solver, const uint8_t *solution) {
   int64_t sum = 0;
-  for (int32_t j = 0; j < solver->n_columns; j++) sum += chosen[j] ? solver->cost[j] : 0;
+  for (int32_t j = 0; j < solver->n_columns; j++) sum += solution[j] ? solver->cost[j] : 0;
   return sum;
 }
 
-void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen) {
-  int64_t cost = cost_of(solver, chosen);
+void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *solution) {
+  int64_t cost = cost_of(solver, solution);
   if (cost >= solver->best_cost) return;
-  memcpy(solver->best, chosen, (size_t)solver->n_columns);
+  memcpy(solver->best, solution, (size_t)solver->n_columns);
   solver->best_cost = cost;
   if (cost < solver->cutoff) solver->cutoff = cost;
 }
 
-/* Does the choice satisfy the collected rows? Much faster than to ask the cuts. */
-static int rows_hold(plim_cut_solver *solver, const uint8_t *chosen) {
+/* Does the solution satisfy the collected rows? Much faster than to ask the cuts. */
+static int rows_hold(plim_cut_solver *solver, const uint8_t *solution) {
   for (int32_t r = 0; r < solver->rows.n; r++) {
     const plim_cut_row *row = &solver->rows.row[r];
     int64_t left = row->demand;
     solver->other_work += row->n;
-    for (int32_t k = 0; k < row->n && left > 0; k++) left -= chosen[row->column[k]] ? row->weight[k] : 0;
+    for (int32_t k = 0; k < row->n && left > 0; k++) left -= solution[row->column[k]] ? row->weight[k] : 0;
     if (left > 0) return 0;
   }
   return 1;
 }
 
-/* The entry of the row, not chosen yet, with the largest weight for its cost; -1: none. */
-static int32_t best_of_row(const plim_cut_solver *solver, const plim_cut_row *row, const uint8_t *chosen) {
+/* The entry of the row, not in the solution yet, with the largest weight for its cost; -1: none. */
+static int32_t best_of_row(const plim_cut_solver *solver, const plim_cut_row *row, const uint8_t *solution) {
   int32_t best = -1;
   double best_worth = -1;
   for (int32_t k = 0; k < row->n; k++) {
     double worth = (double)row->weight[k] / ((double)solver->cost[row->column[k]] + 1e-3);
-    if (chosen[row->column[k]] || worth <= best_worth) continue;
+    if (solution[row->column[k]] || worth <= best_worth) continue;
     best = k;
     best_worth = worth;
   }
   return best;
 }
 
-static void set_point(plim_cut_solver *solver, const uint8_t *chosen) {
-  for (int32_t j = 0; j < solver->n_columns; j++) solver->x[j] = chosen[j];
+static void set_point(plim_cut_solver *solver, const uint8_t *solution) {
+  for (int32_t j = 0; j < solver->n_columns; j++) solver->x[j] = solution[j];
 }
 
 /* Move entry k of the order of cuts to the front: cuts that failed lately are asked first. */
@@ -60,18 +60,18 @@ static void bring_forward(plim_cut_solver *solver, int32_t k) {
 
 /* Add columns by largest weight for their cost, until the cut fits. Returns 0 where it cannot fit, or the phase is
  * over. */
-static int repair_cut(plim_cut_solver *solver, const plim_cut *cut, uint8_t *chosen, int32_t *added) {
+static int repair_cut(plim_cut_solver *solver, const plim_cut *cut, uint8_t *solution, int32_t *added) {
   for (;;) {
     plim_cut_row row;
     if (plim_cut_solver_over(solver)) return 0;
     if (plim_cut_flow_run(solver->flow, cut, solver->x, NULL, solver->budget_bytes) <= 0) return 1;
     plim_cut_flow_row(solver->flow, &row);
     int64_t left = plim_cut_solver_large(solver) ? row.demand : 1;
-    int32_t best = best_of_row(solver, &row, chosen);
+    int32_t best = best_of_row(solver, &row, solution);
     if (best < 0) return 0;
-    for (; best >= 0 && left > 0; best = best_of_row(solver, &row, chosen)) {
+    for (; best >= 0 && left > 0; best = best_of_row(solver, &row, solution)) {
       left -= row.weight[best];
-      chosen[row.column[best]] = 1;
+      solution[row.column[best]] = 1;
       solver->x[row.column[best]] = 1;
     }
     *added = 1;
@@ -79,17 +79,17 @@ static int repair_cut(plim_cut_solver *solver, const plim_cut *cut, uint8_t *cho
 }
 
 /* One pass over the cuts: a cut that fits still fits when columns are added. Returns 0 where one cannot fit. */
-static int repair_cuts(plim_cut_solver *solver, uint8_t *chosen) {
-  set_point(solver, chosen);
+static int repair_cuts(plim_cut_solver *solver, uint8_t *solution) {
+  set_point(solver, solution);
   for (int32_t k = 0; k < solver->n_cuts; k++) {
     int32_t added = 0;
-    if (!repair_cut(solver, &solver->model->cut[solver->cut_order[k]], chosen, &added)) return 0;
+    if (!repair_cut(solver, &solver->model->cut[solver->cut_order[k]], solution, &added)) return 0;
     if (added) bring_forward(solver, k);
   }
   return 1;
 }
 
-/* Does the column matter to the cut? It is one of op `op`, or of a choice where op is -1. */
+/* Does the column matter to the cut? It is one of op `op`, or of a slower choice where op is -1. */
 static int can_relieve(const plim_cut_model *model, const plim_cut *cut, int32_t column, int32_t op) {
   if (op < 0) return column >= cut->first_column && column < cut->end_column;
   if (!plim_cut_before(&model->order, op, cut->op)) return 0;
@@ -113,26 +113,26 @@ static int fits_without(plim_cut_solver *solver, int32_t column) {
   return 1;
 }
 
-/* The next chosen column after `last` by descending cost; -1: none costs `min_cost` or more. */
-static int32_t next_costliest(const plim_cut_solver *solver, const uint8_t *chosen, int64_t min_cost, int32_t last) {
+/* The next column of the solution after `last` by descending cost; -1: none costs `min_cost` or more. */
+static int32_t next_costliest(const plim_cut_solver *solver, const uint8_t *solution, int64_t min_cost, int32_t last) {
   int32_t best = -1;
   for (int32_t j = 0; j < solver->n_columns; j++) {
     int follows =
         last < 0 || solver->cost[j] < solver->cost[last] || (solver->cost[j] == solver->cost[last] && j > last);
-    if (!chosen[j] || solver->cost[j] < min_cost || !follows) continue;
+    if (!solution[j] || solver->cost[j] < min_cost || !follows) continue;
     if (best < 0 || solver->cost[j] > solver->cost[best]) best = j;
   }
   return best;
 }
 
-void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t min_cost) {
-  set_point(solver, chosen);
-  for (int32_t j = -1; (j = next_costliest(solver, chosen, min_cost, j)) >= 0 && !plim_cut_solver_over(solver);) {
-    chosen[j] = 0;
+void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *solution, int64_t min_cost) {
+  set_point(solver, solution);
+  for (int32_t j = -1; (j = next_costliest(solver, solution, min_cost, j)) >= 0 && !plim_cut_solver_over(solver);) {
+    solution[j] = 0;
     solver->x[j] = 0;
     solver->other_work += solver->n_columns;
-    if (rows_hold(solver, chosen) && fits_without(solver, j)) continue;
-    chosen[j] = 1;
+    if (rows_hold(solver, solution) && fits_without(solver, j)) continue;
+    solution[j] = 1;
     solver->x[j] = 1;
   }
 }

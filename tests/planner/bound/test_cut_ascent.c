@@ -57,8 +57,8 @@ static int32_t cuts_at(const plim_cut_model *m, int64_t budget) {
 static int64_t proven_from(const ascent_case *a, int64_t budget, int (*stop)(void *user), plim_cut_rows *start) {
   plim_cut_ascent *ascent = NULL;
   uint8_t low[MOST_COLUMNS] = {0}, high[MOST_COLUMNS];
-  int64_t scratch[MOST_COLUMNS];
-  plim_cut_box box = {a->model->n_columns, a->model->cost_ns, low, high};
+  int64_t scaled_cost[MOST_COLUMNS];
+  plim_cut_bounds bounds = {a->model->n_columns, a->model->cost_ns, low, high};
   int32_t impossible;
   memset(high, 1, sizeof high);
   cr_assert_eq(plim_cut_ascent_new(a->model, a->flow, a->cost, cuts_at(a->model, budget), budget, start, &ascent),
@@ -67,7 +67,7 @@ static int64_t proven_from(const ascent_case *a, int64_t budget, int (*stop)(voi
   const plim_cut_rows *rows = plim_cut_ascent_rows(ascent);
   const double *x = plim_cut_ascent_point(ascent), *multiplier = plim_cut_ascent_multipliers(ascent);
   for (int32_t j = 0; j < a->model->n_columns; j++) cr_assert(x[j] >= 0 && x[j] <= 1);
-  int64_t bound = plim_cut_certify(&box, rows->n, rows->row, multiplier, scratch, NULL);
+  int64_t bound = plim_cut_certify(&bounds, rows->n, rows->row, multiplier, scaled_cost, NULL);
   plim_cut_rows_free(start);
   for (int32_t r = 0; r < rows->n; r++) {
     cr_assert_eq(plim_cut_rows_add(start, &rows->row[r]), PLIM_OK);

@@ -456,20 +456,20 @@ Test(cut_bound, a_plan_that_fits_is_brought_near_the_bound) {
 
 enum { COLUMNS = 8, ROWS = 5 };
 
-/* The least cost of a choice between low and high that satisfies all rows; -1: there is none. */
-static int64_t cheapest(const plim_cut_box *box, const plim_cut_row *row) {
+/* The least cost of a solution between low and high that satisfies all rows; -1: there is none. */
+static int64_t cheapest(const plim_cut_bounds *bounds, const plim_cut_row *row) {
   int64_t least = -1;
-  for (uint32_t choice = 0; choice < 1U << COLUMNS; choice++) {
+  for (uint32_t solution = 0; solution < 1U << COLUMNS; solution++) {
     int64_t cost = 0;
     int allowed = 1;
     for (int32_t j = 0; j < COLUMNS; j++) {
-      int on = choice >> j & 1;
-      allowed &= on >= box->low[j] && on <= box->high[j];
-      cost += on * box->cost[j];
+      int on = solution >> j & 1;
+      allowed &= on >= bounds->low[j] && on <= bounds->high[j];
+      cost += on * bounds->cost[j];
     }
     for (int32_t r = 0; r < ROWS && allowed; r++) {
       int64_t left = row[r].demand;
-      for (int32_t k = 0; k < row[r].n; k++) left -= (choice >> row[r].column[k] & 1) * row[r].weight[k];
+      for (int32_t k = 0; k < row[r].n; k++) left -= (solution >> row[r].column[k] & 1) * row[r].weight[k];
       allowed = left <= 0;
     }
     if (allowed && (least < 0 || cost < least)) least = cost;
@@ -477,9 +477,9 @@ static int64_t cheapest(const plim_cut_box *box, const plim_cut_row *row) {
   return least;
 }
 
-Test(cut_bound, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
+Test(cut_bound, no_multipliers_prove_more_than_the_cheapest_solution_costs) {
   int32_t column[COLUMNS] = {0, 1, 2, 3, 4, 5, 6, 7};
-  int64_t weight[ROWS][COLUMNS], cost[COLUMNS], scratch[COLUMNS], reduced[COLUMNS];
+  int64_t weight[ROWS][COLUMNS], cost[COLUMNS], scaled_cost[COLUMNS], reduced[COLUMNS];
   uint8_t low[COLUMNS], high[COLUMNS];
   plim_cut_row row[ROWS];
   double multiplier[ROWS];
@@ -498,15 +498,16 @@ Test(cut_bound, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
           .n = COLUMNS, .column = column, .weight = weight[r], .demand = test_random_between(&random, 1, 3 * size)};
       multiplier[r] = (double)test_random_between(&random, 0, 1000) / 1500;
     }
-    plim_cut_box box = {COLUMNS, cost, low, high};
-    int64_t least = cheapest(&box, row), bound = plim_cut_certify(&box, ROWS, row, multiplier, scratch, reduced);
+    plim_cut_bounds bounds = {COLUMNS, cost, low, high};
+    int64_t least = cheapest(&bounds, row),
+            bound = plim_cut_certify(&bounds, ROWS, row, multiplier, scaled_cost, reduced);
     if (least >= 0) cr_assert_leq(bound, least, "seed %llu", (unsigned long long)seed);
     proved += bound > 0;
     for (int32_t j = 0; j < COLUMNS; j++) { /* at the other bound it costs so much more */
-      int at = scratch[j] < 0;
-      if (low[j] == high[j] || scratch[j] == 0) continue;
+      int at = scaled_cost[j] < 0;
+      if (low[j] == high[j] || scaled_cost[j] == 0) continue;
       low[j] = high[j] = !at;
-      least = cheapest(&box, row);
+      least = cheapest(&bounds, row);
       if (least >= 0 && bound > 0) cr_assert_leq(bound + reduced[j], least, "seed %llu", (unsigned long long)seed);
       low[j] = 0;
       high[j] = 1;
@@ -520,7 +521,7 @@ Test(cut_bound, the_program_finds_the_least_and_its_multipliers_prove_it) {
   const double cost[] = {3, 2, 2};
   const int64_t costs[] = {3, 2, 2};
   int32_t column[] = {0, 1, 2};
-  int64_t weight[] = {1, 1, 1}, scratch[3];
+  int64_t weight[] = {1, 1, 1}, scaled_cost[3];
   uint8_t low[] = {0, 0, 0}, high[] = {1, 1, 1};
   const plim_cut_row row = {.n = 3, .column = column, .weight = weight, .demand = 2};
   double multiplier[2];
@@ -531,7 +532,7 @@ Test(cut_bound, the_program_finds_the_least_and_its_multipliers_prove_it) {
   cr_assert_float_eq(plim_lp_objective(lp), 4, 1e-9);
   plim_lp_multipliers(lp, 1000, multiplier);
   multiplier[0] /= (double)row.demand; /* the program divides rows by their demand */
-  cr_assert_eq(plim_cut_certify(&(plim_cut_box){3, costs, low, high}, 1, &row, multiplier, scratch, NULL), 4);
+  cr_assert_eq(plim_cut_certify(&(plim_cut_bounds){3, costs, low, high}, 1, &row, multiplier, scaled_cost, NULL), 4);
   plim_lp_bound(lp, 1, 0, 0);
   cr_assert_eq(plim_lp_solve(lp, 1000, INT64_MAX), PLIM_LP_OPTIMAL);
   cr_assert_float_eq(plim_lp_objective(lp), 5, 1e-9);
@@ -540,7 +541,7 @@ Test(cut_bound, the_program_finds_the_least_and_its_multipliers_prove_it) {
   plim_lp_multipliers(lp, 1000, multiplier);
   multiplier[0] /= (double)row.demand;
   high[1] = high[2] = 0;
-  cr_assert_gt(plim_cut_certify(&(plim_cut_box){3, costs, low, high}, 1, &row, multiplier, scratch, NULL), 1000);
+  cr_assert_gt(plim_cut_certify(&(plim_cut_bounds){3, costs, low, high}, 1, &row, multiplier, scaled_cost, NULL), 1000);
   plim_lp_bound(lp, 2, 0, 1);
   cr_assert_eq(plim_lp_solve(lp, 1000, INT64_MAX), PLIM_LP_OPTIMAL);
   cr_assert_float_eq(plim_lp_objective(lp), 5, 1e-9);
