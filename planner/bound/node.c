@@ -65,21 +65,54 @@ static void give_up(plim_cut_solver *solver, int64_t *bound) {
   }
 }
 
-/* Bound the node whose bounds are set. *branch: the column to branch on, -1: the node is done. */
-static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *bound, int32_t *branch) {
-  int32_t added = 0, rebuilt = 0;
-  *branch = -1;
-  for (int32_t round = 0;; round++) {
+/* What has been done for the node. */
+typedef struct node_effort {
+  int32_t solved;     /* times that its program was solved */
+  int32_t is_rebuilt; /* 1: the program was made anew */
+} node_effort;
+
+/* Solve the program, and raise *bound by its certificate. Where it ends without an optimum, make it anew once:
+ * rounding errors may have added up. */
+static plim_lp_end solve_and_certify(plim_cut_solver *solver, node_effort *effort, int64_t *bound) {
+  for (;;) {
     if (plim_lp_full(solver->lp)) plim_cut_sift(solver);
     plim_lp_end end = plim_lp_solve(solver->lp, ceiling_of(solver), solver->end_work - plim_cut_solver_work(solver));
     int64_t proven = certify(solver, NULL);
+    effort->solved++;
     if (proven > *bound) *bound = proven;
+    if (end == PLIM_LP_OPTIMAL || *bound >= solver->cutoff) return end;
+    if (effort->is_rebuilt || plim_cut_solver_over(solver)) return end;
+    effort->is_rebuilt = 1;
+    plim_cut_sift(solver);
+  }
+}
+
+/* Add rows that the point violates. An integral point is made a solution in `trial`, and all cuts are looked at.
+ *   added  [1]  out  as plim_cut_separate says it: > 0: the program has new rows, and is to be solved again; 0: the
+ *                    point violates none; -1: that is not known */
+static plim_status add_violated_rows(plim_cut_solver *solver, int is_integral, int is_root, int32_t *added) {
+  for (int32_t j = 0; is_integral && j < solver->n_columns; j++) {
+    solver->x[j] = solver->trial[j] = solver->x[j] > bound_tuning.node.rounded_up;
+  }
+  return plim_cut_separate(solver, solver->x, is_integral ? 0 : bound_tuning.node.tolerance, is_integral || is_root,
+                           added);
+}
+
+/* No row was added for an integral point. Where it violates no cut (is_solution), `trial` is a solution. The node is
+ * done only where the certificate says so: the program's value is less sure. */
+static void accept_integral_point(plim_cut_solver *solver, int is_solution, int64_t *bound) {
+  if (is_solution) plim_cut_solution_take(solver, solver->trial);
+  if (!is_solution || *bound < solver->cutoff) give_up(solver, bound);
+}
+
+/* Bound the node whose bounds are set. *branch: the column to branch on, -1: the node is done. */
+static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *bound, int32_t *branch) {
+  node_effort effort = {0};
+  int32_t added = 1;
+  *branch = -1;
+  while (added > 0) {
+    plim_lp_end end = solve_and_certify(solver, &effort, bound);
     if (*bound >= solver->cutoff) return PLIM_OK;
-    if (end != PLIM_LP_OPTIMAL && !rebuilt && !plim_cut_solver_over(solver)) { /* rounding errors may have added up */
-      rebuilt = 1;
-      plim_cut_sift(solver);
-      continue;
-    }
     plim_lp_point(solver->lp, solver->x);
     if (end != PLIM_LP_INFEASIBLE) *branch = choose_column(solver);
     if (end != PLIM_LP_OPTIMAL && (*branch < 0 || !plim_cut_solver_over(solver))) {
@@ -87,22 +120,12 @@ static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *
       give_up(solver, bound);
       return PLIM_OK;
     }
-    if (*branch >= 0 && (round >= rounds || plim_cut_solver_over(solver))) return PLIM_OK;
-    if (*branch < 0) {
-      for (int32_t j = 0; j < solver->n_columns; j++) {
-        solver->x[j] = solver->trial[j] = solver->x[j] > bound_tuning.node.rounded_up;
-      }
-    }
-    PLIM_TRY(plim_cut_separate(solver, solver->x, *branch < 0 ? 0 : bound_tuning.node.tolerance,
-                               *branch < 0 || rounds == bound_tuning.node.rounds_root, &added));
+    if (*branch >= 0 && (effort.solved > rounds || plim_cut_solver_over(solver))) return PLIM_OK;
+    PLIM_TRY(add_violated_rows(solver, *branch < 0, rounds == bound_tuning.node.rounds_root, &added));
     if (solver->impossible) return PLIM_OK;
-    if (added < 0 && *branch < 0) give_up(solver, bound);
-    if (added == 0 && *branch < 0) {
-      plim_cut_solution_take(solver, solver->trial);
-      if (*bound < solver->cutoff) give_up(solver, bound); /* the program's value is less sure than the certificate */
-    }
-    if (added <= 0) return PLIM_OK;
   }
+  if (*branch < 0) accept_integral_point(solver, added == 0, bound);
+  return PLIM_OK;
 }
 
 /* At the root: fix each column that every solution below the cutoff has at one value (reduced cost fixing). */
