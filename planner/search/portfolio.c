@@ -138,7 +138,7 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
                               .lowest_bytes = INT64_MAX,
                               .n = inc->task.options->threads > 1 ? inc->task.options->threads : 1};
   plim_status status;
-  if (portfolio.n > PLIM_BATCH_MOST) portfolio.n = PLIM_BATCH_MOST;
+  if (portfolio.n > PLIM_BATCH_MAX) portfolio.n = PLIM_BATCH_MAX;
   PLIM_TRY(plim_allocate(ctx, portfolio.n, sizeof *portfolio.member, &portfolio.member));
   for (int32_t i = 0; i < portfolio.n; i++) PLIM_TRY_OR_DONE(plim_portfolio_begin_member(&portfolio, i));
   PLIM_TRY_OR_DONE(plim_portfolio_exchange(&portfolio));

@@ -16,7 +16,7 @@ PLIM_MUST_USE plim_status plim_keep_all_run(plim_incumbent *incumbent);
 /* The fewest bytes, for an incumbent with `min_memory` set. Deterministic without a time limit. */
 PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);
 
-/* Search with options->threads searchers, at most PLIM_BATCH_MOST; the first annealing run starts from `start`. Each
+/* Search with options->threads searchers, at most PLIM_BATCH_MAX; the first annealing run starts from `start`. Each
  * makes as many moves as a lone one would. They meet when all have ended an annealing run, and the next one starts from
  * the best that any of them met. So without a time limit the outcome depends on the seed and the number of threads, not
  * on timing. */

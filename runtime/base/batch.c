@@ -19,7 +19,7 @@ static void *work(void *user) {
 }
 
 void plim_batch_run(plim_task *task, void *user, int32_t n) {
-  worker worker_of[PLIM_BATCH_MOST];
+  worker worker_of[PLIM_BATCH_MAX];
   for (int32_t i = 0; i < n; i++) {
     worker *w = &worker_of[i];
     *w = (worker){.task = task, .user = user, .i = i};

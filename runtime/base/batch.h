@@ -8,11 +8,11 @@
 extern "C" {
 #endif
 
-enum { PLIM_BATCH_MOST = 64 };
+enum { PLIM_BATCH_MAX = 64 };
 
 typedef void plim_task(void *user, int32_t i);
 
-/* Run task(user, i) for each i in [0, n), n <= PLIM_BATCH_MOST, and return when all are done. Task 0 runs on the
+/* Run task(user, i) for each i in [0, n), n <= PLIM_BATCH_MAX, and return when all are done. Task 0 runs on the
  * calling thread. So do the tasks for which no thread can be started, one after another. */
 void plim_batch_run(plim_task *task, void *user, int32_t n);
 
