@@ -9,9 +9,16 @@
 /* Most runs that move together. Each is removed and inserted again, which is two changes. */
 enum { GROUP_MAX = PLIM_TRACK_PART_CHANGES / 2 };
 
+/* Move a run before run `next`; -1: to the end. */
+static void move_run(plim_track *track, int32_t r, int32_t next) {
+  int32_t op = track->run[r].op, choice = track->run[r].choice;
+  plim_track_remove(track, r);
+  (void)plim_track_insert(track, op, choice, next);
+}
+
 int plim_move_first(plim_mover *mover) {
   plim_track *track = mover->track;
-  int32_t op = plim_random_below(&mover->random, track->problem->n_ops), r = track->first[op], low, high, next;
+  int32_t r = track->first[plim_random_below(&mover->random, track->problem->n_ops)], low, high, next;
   plim_track_window(track, r, &low, &high);
   if (track->run[r].op_next >= 0 && track->run[track->run[r].op_next].slot < high) {
     high = track->run[track->run[r].op_next].slot;
@@ -26,9 +33,7 @@ int plim_move_first(plim_mover *mover) {
   }
   int32_t to = next < 0 ? track->memory_profile->n_slots : track->run[next].slot;
   if (next == r || next == track->run[r].next || to <= low || to > high) return 0;
-  int32_t choice = track->run[r].choice;
-  plim_track_remove(track, r);
-  (void)plim_track_insert(track, op, choice, next);
+  move_run(track, r, next);
   return 1;
 }
 
@@ -58,66 +63,60 @@ static void stamp_ops(plim_track *track, const plim_ids *ops, int32_t mark, int3
 }
 
 /* Walk from r up to `places` runs backwards, and gather r with the first runs of its predecessors on the way.
- * Returns the run before which the group goes; -1: an op is in the way, or the group is full. */
-static int32_t gather_backwards(plim_track *track, int32_t r, int32_t places, group *g) {
+ * Returns 0 where an op is in the way, or the group is full.
+ *   goal  [1] out  the run before which the group goes */
+static int gather_backwards(plim_track *track, int32_t r, int32_t places, group *g, int32_t *goal) {
   marks m = new_marks(track);
-  int32_t goal = r;
   g->n = 0;
   for (int32_t x = r; x >= 0 && places >= 0; x = track->run[x].prev, places--) {
     int32_t op = track->run[x].op;
-    if (track->stamp[op] == m.wall) return -1;
-    goal = x;
+    if (track->stamp[op] == m.wall) return 0;
+    *goal = x;
     if (x != r && (track->stamp[op] != m.along || track->first[op] != x)) continue;
-    if (g->n == GROUP_MAX) return -1;
+    if (g->n == GROUP_MAX) return 0;
     g->run[g->n++] = x;
     stamp_ops(track, &track->problem->op[op].closes, m.wall, m.wall);
     stamp_ops(track, &track->problem->op[op].preds, m.along, m.wall);
   }
-  return goal;
+  return 1;
 }
 
-/* The same forwards, with all runs of its successors. Returns the run before which the group goes, -1: the end; r: an
- * op is in the way, or the group is full. */
-static int32_t gather_forwards(plim_track *track, int32_t r, int32_t places, group *g) {
+/* The same forwards, with all runs of its successors. *goal -1: the group goes to the end. */
+static int gather_forwards(plim_track *track, int32_t r, int32_t places, group *g, int32_t *goal) {
   marks m = new_marks(track);
   int32_t x = r;
   g->n = 0;
   for (; x >= 0 && places >= 0; x = track->run[x].next, places--) {
     int32_t op = track->run[x].op;
-    if (track->stamp[op] == m.wall) return r;
+    if (track->stamp[op] == m.wall) return 0;
     if (x != r && track->stamp[op] != m.along) continue;
-    if (g->n == GROUP_MAX) return r;
+    if (g->n == GROUP_MAX) return 0;
     g->run[g->n++] = x;
     stamp_ops(track, &track->problem->op[op].closed_by, m.wall, m.wall);
     if (track->first[op] != x) continue;
     stamp_ops(track, &track->problem->op[op].succs, m.along, m.wall);
     track->stamp[op] = m.wall; /* a repeat may not overtake the first run */
   }
-  return x;
-}
-
-static void move_run(plim_track *track, int32_t r, int32_t next) {
-  int32_t op = track->run[r].op, choice = track->run[r].choice;
-  plim_track_remove(track, r);
-  (void)plim_track_insert(track, op, choice, next);
+  *goal = x;
+  return 1;
 }
 
 int plim_move_group(plim_mover *mover) {
   plim_track *track = mover->track;
-  group g;
+  group g = {.n = 0};
   if (track->problem->has_fixed_order) return 0;
   int32_t r = track->first[plim_random_below(&mover->random, track->problem->n_ops)];
   int32_t far = plim_random_percent(&mover->random, search_tuning.first.group_short_percent)
                     ? search_tuning.first.group_short_places
                     : search_tuning.first.group_long_places;
-  int32_t places = 1 + plim_random_below(&mover->random, far);
+  int32_t places = 1 + plim_random_below(&mover->random, far), goal = -1;
   if (plim_random_percent(&mover->random, search_tuning.first.backwards_percent)) {
-    int32_t goal = gather_backwards(track, r, places, &g);
-    if (goal < 0 || goal == g.run[g.n - 1]) return 0; /* the group stands there already */
+    if (!gather_backwards(track, r, places, &g, &goal)) return 0;
+    if (goal == g.run[g.n - 1]) return 0; /* the group stands there already */
     while (g.n > 0) move_run(track, g.run[--g.n], goal);
   } else {
-    int32_t goal = gather_forwards(track, r, places, &g);
-    if (goal == r || g.run[g.n - 1] == (goal < 0 ? track->tail : track->run[goal].prev)) return 0;
+    if (!gather_forwards(track, r, places, &g, &goal)) return 0;
+    if (g.run[g.n - 1] == (goal < 0 ? track->tail : track->run[goal].prev)) return 0;
     for (int32_t i = 0; i < g.n; i++) move_run(track, g.run[i], goal);
   }
   return 1;

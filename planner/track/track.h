@@ -44,8 +44,10 @@ typedef struct plim_track {
   int32_t *first, *last; /* [n_ops] first and last run of the op, -1 */
   int32_t *n_of;         /* [n_ops] runs of the op */
   /* lists to draw from */
-  int32_t *alive;  /* [n_runs] all runs */
-  int32_t *repeat; /* [n_repeats] of each op all runs but one */
+  int32_t *alive; /* [n_runs] all runs */
+  /* [n_repeats] of each op all runs but one. Which one is left out depends on the order in which they came: it need not
+   * be the first. So entering or leaving changes one entry, though a run may enter before the first. */
+  int32_t *repeat;
   int32_t n_repeats;
   /* lifetimes: of output k of run r at [r * outputs + k], of an input by its item */
   int32_t outputs;     /* the most that an op has */
