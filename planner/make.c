@@ -1,6 +1,6 @@
 /* The functions of planner.h that make plans: they check options, and choose between plans of one arena
  * (planner/one_arena) and plans that page or run on several devices (planner/paging). */
-#include "planner/core/task.h"
+#include "planner/core/incumbent.h"
 #include "planner/front/front.h"
 #include "planner/one_arena/arena_plan.h"
 #include "planner/paging/paging.h"

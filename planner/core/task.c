@@ -1,5 +1,5 @@
 /* The task of a planning call, and its time: parts of the limit, and when the call ends at the latest. */
-#include "planner/core/task.h"
+#include "planner/core/incumbent.h"
 
 #include "runtime/base/effort.h"
 
