@@ -24,8 +24,8 @@ struct plim_incumbent_own {
   plim_plan_options options;     /* of a child; those of another incumbent are the caller's */
   plim_placement best_placement; /* of `best`, unless is_adopted */
   int32_t is_adopted;            /* 1: another incumbent has `best`, with its placement: not merged again */
-  plim_timeline *timeline;       /* of the schedule that was evaluated last */
-  plim_placement placement;      /* of the schedule that was packed last */
+  plim_timeline *timeline;       /* memory of the timeline of a schedule */
+  plim_placement placement;      /* memory of its placement */
   plim_placement spare;          /* memory of a second packing of it */
   plim_variant_selection selection;
   plim_schedule reselected; /* the submitted schedule with other variants */
@@ -146,50 +146,53 @@ plim_status plim_incumbent_program_order(plim_incumbent *inc, int64_t limit, pli
   return PLIM_OK;
 }
 
-/* Select variants for the limit into `reselected`. The timeline is that of `schedule` before. *changed: 1 where a
- * variant changed; the timeline is then that of `reselected`. */
-static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int *changed) {
+/* Select variants for the limit into `reselected`.
+ *   timeline  [1] in out  of `schedule`; where a variant changed, of `reselected`
+ *   changed   [1] out     1: a variant changed */
+static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, plim_timeline *timeline,
+                            int *changed) {
   PLIM_TRY(plim_schedule_copy(&inc->own->reselected, schedule));
-  *changed = plim_variant_selection_run(&inc->own->selection, inc->own->timeline, &inc->own->reselected, limit);
-  return *changed ? plim_timeline_evaluate(inc->own->timeline, &inc->own->reselected) : PLIM_OK;
+  *changed = plim_variant_selection_run(&inc->own->selection, timeline, &inc->own->reselected, limit);
+  return *changed ? plim_timeline_evaluate(timeline, &inc->own->reselected) : PLIM_OK;
 }
 
-/* Evaluate. Where other variants bring the peak within the budget (min_memory: to the least peak), *schedule becomes
- * `reselected`, which has them. */
-static plim_status evaluate_reselecting(plim_incumbent *inc, const plim_schedule **schedule) {
+/* Evaluate into the timeline. Where other variants bring the peak within the budget (min_memory: to the least peak),
+ * *schedule becomes `reselected`, which has them. */
+static plim_status evaluate_reselecting(plim_incumbent *inc, const plim_schedule **schedule, plim_timeline *timeline) {
   int changed;
-  PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, *schedule));
+  PLIM_TRY(plim_timeline_evaluate(timeline, *schedule));
   if (!inc->own->selection.is_useful) return PLIM_OK;
-  int64_t least = plim_variant_selection_least(inc->own->timeline, *schedule),
+  int64_t least = plim_variant_selection_least(timeline, *schedule),
           limit = inc->task.min_memory ? least : inc->task.budget_bytes;
-  if (inc->own->timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
-  PLIM_TRY(reselect(inc, *schedule, limit, &changed));
+  if (timeline->peak_bytes <= limit || least > limit) return PLIM_OK;
+  PLIM_TRY(reselect(inc, *schedule, limit, timeline, &changed));
   if (changed) *schedule = &inc->own->reselected;
   return PLIM_OK;
 }
 
 /* *bytes: what the budget bounds. It is the peak where that is above the budget or nothing is packed, else the packed
- * size. A first packing aims at the budget. Where it misses, a second one aims at the smallest size: that works in
- * another way, and may succeed. */
-static plim_status measure_bytes(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
-                                 int64_t *bytes) {
-  *bytes = inc->own->timeline->peak_bytes;
+ * size of the placement. A first packing aims at the budget. Where it misses, a second one aims at the smallest size:
+ * that works in another way, and may succeed. */
+static plim_status measure_bytes(plim_incumbent *inc, const plim_schedule *schedule, const plim_timeline *timeline,
+                                 int32_t packing_rounds, plim_placement *placement, int64_t *bytes) {
+  plim_placement *spare = &inc->own->spare;
+  *bytes = timeline->peak_bytes;
   if (inc->task.options->unpacked || *bytes > inc->task.budget_bytes) return PLIM_OK;
   int64_t target = inc->task.budget_bytes < PLIM_BYTES_UNLIMITED ? inc->task.budget_bytes : inc->task.enough_bytes;
   if (inc->task.enough_bytes > 0 && *bytes > inc->task.enough_bytes) packing_rounds = 0;
-  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, target, packing_rounds));
-  *bytes = inc->own->placement.packed_bytes;
+  PLIM_TRY(plim_place(placement, timeline, schedule, target, packing_rounds));
+  *bytes = placement->packed_bytes;
   if (*bytes <= inc->task.budget_bytes || inc->has_best) return PLIM_OK;
   if (packing_rounds == 0 || packing_rounds > SECOND_PACKING_ROUNDS) return PLIM_OK;
-  plim_placement first = inc->own->placement;
-  inc->own->placement = inc->own->spare;
-  inc->own->spare = first;
-  PLIM_TRY(plim_place(&inc->own->placement, inc->own->timeline, schedule, 0, packing_rounds));
-  if (inc->own->placement.packed_bytes > *bytes) {
-    inc->own->spare = inc->own->placement;
-    inc->own->placement = first;
+  plim_placement first = *placement;
+  *placement = *spare;
+  *spare = first;
+  PLIM_TRY(plim_place(placement, timeline, schedule, 0, packing_rounds));
+  if (placement->packed_bytes > *bytes) {
+    *spare = *placement;
+    *placement = first;
   }
-  *bytes = inc->own->placement.packed_bytes;
+  *bytes = placement->packed_bytes;
   return PLIM_OK;
 }
 
@@ -228,9 +231,9 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
                             .offset = placement->offset};
 }
 
-/* Is the schedule that was measured last a plan: has it addresses, or needs it none? */
-static int is_plan(const plim_incumbent *inc) {
-  return inc->task.options->unpacked || inc->own->timeline->peak_bytes <= inc->task.budget_bytes;
+/* Is a schedule that was measured a plan: has it addresses, or needs it none? */
+static int is_plan(const plim_incumbent *inc, const plim_timeline *timeline) {
+  return inc->task.options->unpacked || timeline->peak_bytes <= inc->task.budget_bytes;
 }
 
 /* For the sentence of a refusal: the fewest bytes met, of any schedule and of a plan. */
@@ -239,10 +242,11 @@ static void note_bytes(plim_incumbent *inc, int64_t bytes, int64_t plan_bytes) {
   if (plan_bytes < inc->least_plan_bytes) inc->least_plan_bytes = plan_bytes;
 }
 
-/* Add the schedule that was measured last to the plan front, where it is a plan. */
-static plim_status add_to_front(plim_incumbent *inc, const plim_schedule *schedule, int64_t bytes) {
-  if (!inc->shared.front || !is_plan(inc)) return PLIM_OK;
-  plim_front_point point = point_of(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, bytes);
+/* Add a plan to the plan front. */
+static plim_status add_to_front(plim_incumbent *inc, const plim_schedule *schedule, const plim_placement *placement,
+                                int64_t time_ns, int64_t bytes) {
+  if (!inc->shared.front) return PLIM_OK;
+  plim_front_point point = point_of(inc, schedule, placement, time_ns, bytes);
   return plim_front_insert(inc->shared.front, &point, NULL);
 }
 
@@ -255,45 +259,47 @@ static plim_status keep_conflict(plim_incumbent *inc, const plim_schedule *sched
   return PLIM_OK;
 }
 
-/* Measure the bytes of the schedule that was evaluated last, and keep it where it is better than the best. */
-static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
-                                    int64_t *bytes) {
-  PLIM_TRY(measure_bytes(inc, schedule, packing_rounds, bytes));
-  note_bytes(inc, *bytes, is_plan(inc) ? *bytes : INT64_MAX);
-  PLIM_TRY(add_to_front(inc, schedule, *bytes));
-  if (inc->own->timeline->peak_bytes <= inc->task.budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
-  if (!is_better(inc, inc->own->timeline->time_ns, *bytes)) return PLIM_OK;
-  return make_best(inc, schedule, &inc->own->placement, inc->own->timeline->time_ns, *bytes);
+/* Measure the bytes of a schedule with its timeline, and keep it where it is better than the best. */
+static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *schedule, const plim_timeline *timeline,
+                                    int32_t packing_rounds, int64_t *bytes) {
+  plim_placement *placement = &inc->own->placement;
+  PLIM_TRY(measure_bytes(inc, schedule, timeline, packing_rounds, placement, bytes));
+  note_bytes(inc, *bytes, is_plan(inc, timeline) ? *bytes : INT64_MAX);
+  if (is_plan(inc, timeline)) PLIM_TRY(add_to_front(inc, schedule, placement, timeline->time_ns, *bytes));
+  if (timeline->peak_bytes <= inc->task.budget_bytes) PLIM_TRY(keep_conflict(inc, schedule, *bytes));
+  if (!is_better(inc, timeline->time_ns, *bytes)) return PLIM_OK;
+  return make_best(inc, schedule, placement, timeline->time_ns, *bytes);
 }
 
-/* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
-static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds) {
-  int64_t time_ns = inc->own->timeline->time_ns, bytes;
+/* A schedule was submitted with its timeline. Where it fits, submit it once more with faster variants, where some fit.
+ * The timeline becomes that of those. */
+static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, plim_timeline *timeline,
+                                 int32_t packing_rounds) {
+  int64_t time_ns = timeline->time_ns, bytes;
   int changed;
-  if (!inc->own->selection.is_useful || inc->task.min_memory ||
-      inc->own->timeline->peak_bytes > inc->task.budget_bytes) {
+  if (!inc->own->selection.is_useful || inc->task.min_memory || timeline->peak_bytes > inc->task.budget_bytes) {
     return PLIM_OK;
   }
   if (schedule == &inc->own->reselected) return PLIM_OK; /* it has the fastest already */
-  PLIM_TRY(reselect(inc, schedule, inc->task.budget_bytes, &changed));
-  if (!changed || inc->own->timeline->time_ns >= time_ns) return PLIM_OK;
-  return submit_evaluated(inc, &inc->own->reselected, packing_rounds, &bytes);
+  PLIM_TRY(reselect(inc, schedule, inc->task.budget_bytes, timeline, &changed));
+  if (!changed || timeline->time_ns >= time_ns) return PLIM_OK;
+  return submit_evaluated(inc, &inc->own->reselected, timeline, packing_rounds, &bytes);
 }
 
 plim_status plim_incumbent_submit(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds,
                                   plim_submit_result *out) {
-  PLIM_TRY(evaluate_reselecting(inc, &schedule));
-  plim_submit_result result = {
-      .schedule = schedule, .time_ns = inc->own->timeline->time_ns, .peak_bytes = inc->own->timeline->peak_bytes};
-  PLIM_TRY(submit_evaluated(inc, schedule, packing_rounds, &result.bytes));
+  plim_timeline *timeline = inc->own->timeline;
+  PLIM_TRY(evaluate_reselecting(inc, &schedule, timeline));
+  plim_submit_result result = {.schedule = schedule, .time_ns = timeline->time_ns, .peak_bytes = timeline->peak_bytes};
+  PLIM_TRY(submit_evaluated(inc, schedule, timeline, packing_rounds, &result.bytes));
   if (out) *out = result;
-  return submit_faster(inc, schedule, packing_rounds);
+  return submit_faster(inc, schedule, timeline, packing_rounds);
 }
 
 plim_status plim_incumbent_submit_exact(plim_incumbent *inc, const plim_schedule *schedule, int32_t packing_rounds) {
   int64_t bytes;
   PLIM_TRY(plim_timeline_evaluate(inc->own->timeline, schedule));
-  return submit_evaluated(inc, schedule, packing_rounds, &bytes);
+  return submit_evaluated(inc, schedule, inc->own->timeline, packing_rounds, &bytes);
 }
 
 void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {
