@@ -46,14 +46,14 @@ struct plim_cut_flow {
   sink *sinks;        /* [n_sinks] ops that are not open yet, by x */
   int32_t n_sinks;
   /* what flows */
-  int64_t *through; /* [n_items] from an item to its producer */
-  int64_t *along;   /* [arcs] from an op to an item that it reads */
-  int64_t *left;    /* [n_ops + 1] out of the network at an op */
-  int64_t sent;     /* needed bytes on their way to sinks */
-  double value;     /* of what was sent */
+  int64_t *producer_flow; /* [n_items] from an item to its producer */
+  int64_t *read_flow;     /* [arcs] from an op to an item that it reads */
+  int64_t *sink_flow;     /* [n_ops + 1] out of the network at an op */
+  int64_t total_flow;     /* needed bytes on their way to sinks */
+  double value;           /* of what was sent */
   /* the search for a path */
-  uint8_t *seen;               /* [n_nodes] */
-  int32_t *queue, *next, *via; /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
+  uint8_t *seen;                    /* [n_nodes] */
+  int32_t *queue, *next, *next_arc; /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
   /* the row */
   int32_t *row_column;
   int64_t *row_weight, *row_bytes;
@@ -70,13 +70,13 @@ static void lay_out(plim_cut_flow *flow, plim_block *memory, int64_t arcs) {
   flow->free_item = plim_block_take(memory, items, sizeof *flow->free_item);
   flow->open = plim_block_take(memory, ops + 1, sizeof *flow->open);
   flow->share = plim_block_take(memory, ops, sizeof *flow->share);
-  flow->through = plim_block_take(memory, items, sizeof *flow->through);
-  flow->along = plim_block_take(memory, arcs, sizeof *flow->along);
-  flow->left = plim_block_take(memory, ops + 1, sizeof *flow->left);
+  flow->producer_flow = plim_block_take(memory, items, sizeof *flow->producer_flow);
+  flow->read_flow = plim_block_take(memory, arcs, sizeof *flow->read_flow);
+  flow->sink_flow = plim_block_take(memory, ops + 1, sizeof *flow->sink_flow);
   flow->seen = plim_block_take(memory, nodes, 1);
   flow->queue = plim_block_take(memory, nodes, sizeof *flow->queue);
   flow->next = plim_block_take(memory, nodes, sizeof *flow->next);
-  flow->via = plim_block_take(memory, nodes, sizeof *flow->via);
+  flow->next_arc = plim_block_take(memory, nodes, sizeof *flow->next_arc);
   flow->sinks = plim_block_take(memory, ops, sizeof *flow->sinks);
   flow->row_column = plim_block_take(memory, columns, sizeof *flow->row_column);
   flow->row_weight = plim_block_take(memory, columns, sizeof *flow->row_weight);
@@ -145,11 +145,11 @@ static int32_t producer_of(const plim_cut_flow *flow, int32_t item) {
 
 /* ---- paths ---- */
 
-static void reach_node(plim_cut_flow *flow, int32_t node, int32_t next, int32_t via, int32_t *n) {
+static void reach_node(plim_cut_flow *flow, int32_t node, int32_t next, int32_t arc, int32_t *n) {
   if (flow->seen[node]) return;
   flow->seen[node] = 1;
   flow->next[node] = next;
-  flow->via[node] = via;
+  flow->next_arc[node] = arc;
   flow->queue[(*n)++] = node;
 }
 
@@ -160,11 +160,11 @@ static void reach_items(plim_cut_flow *flow, int32_t op, int32_t *n) {
   int32_t node = flow->n_items + op;
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     int32_t i = p->op[op].writes.at[k];
-    if (!flow->free_item[i] && flow->through[i] < p->item[i].bytes) reach_node(flow, i, node, -1, n);
+    if (!flow->free_item[i] && flow->producer_flow[i] < p->item[i].bytes) reach_node(flow, i, node, -1, n);
   }
   for (int32_t k = 0; k < p->op[op].reads.n; k++) {
     int32_t arc = flow->read_first[op] + k;
-    if (flow->along[arc] > 0) reach_node(flow, p->op[op].reads.at[k], node, arc, n);
+    if (flow->read_flow[arc] > 0) reach_node(flow, p->op[op].reads.at[k], node, arc, n);
   }
   flow->work += p->op[op].writes.n + p->op[op].reads.n;
 }
@@ -178,7 +178,7 @@ static void reach_ops(plim_cut_flow *flow, int32_t item, int32_t *n) {
     if (!flow->open[a]) reach_node(flow, flow->n_items + a, item, flow->reader_arc[flow->reader_first[item] + k], n);
   }
   int32_t a = producer_of(flow, item);
-  if (flow->through[item] > 0 && !flow->open[a]) reach_node(flow, flow->n_items + a, item, -1, n);
+  if (flow->producer_flow[item] > 0 && !flow->open[a]) reach_node(flow, flow->n_items + a, item, -1, n);
   flow->work += it->readers.n;
 }
 
@@ -199,17 +199,18 @@ static int32_t find_path(plim_cut_flow *flow, int32_t *n) {
 
 /* Room of the arc from a node to the next one. */
 static int64_t room_of(const plim_cut_flow *flow, int32_t node) {
-  int32_t via = flow->via[node], next = flow->next[node];
-  if (node < flow->n_items) return via < 0 ? flow->problem->item[node].bytes - flow->through[node] : flow->along[via];
-  return via < 0 ? flow->through[next] : INT64_MAX;
+  int32_t arc = flow->next_arc[node], next = flow->next[node];
+  if (node < flow->n_items)
+    return arc < 0 ? flow->problem->item[node].bytes - flow->producer_flow[node] : flow->read_flow[arc];
+  return arc < 0 ? flow->producer_flow[next] : INT64_MAX;
 }
 
 static void push(plim_cut_flow *flow, int32_t node, int64_t bytes) {
-  int32_t via = flow->via[node], next = flow->next[node];
-  if (via < 0) {
-    flow->through[node < flow->n_items ? node : next] += node < flow->n_items ? bytes : -bytes;
+  int32_t arc = flow->next_arc[node], next = flow->next[node];
+  if (arc < 0) {
+    flow->producer_flow[node < flow->n_items ? node : next] += node < flow->n_items ? bytes : -bytes;
   } else {
-    flow->along[via] += node < flow->n_items ? -bytes : bytes;
+    flow->read_flow[arc] += node < flow->n_items ? -bytes : bytes;
   }
 }
 
@@ -222,7 +223,7 @@ static void fill_sink(plim_cut_flow *flow, int32_t op, double worth) {
       reach_items(flow, op, &n);
     } else {
       for (int32_t i = 0; i < flow->n_items; i++) {
-        int room = !flow->free_item[i] && flow->through[i] < flow->problem->item[i].bytes;
+        int room = !flow->free_item[i] && flow->producer_flow[i] < flow->problem->item[i].bytes;
         if (flow->problem->item[i].producer < 0 && room) reach_node(flow, i, end, -1, &n);
       }
     }
@@ -234,8 +235,8 @@ static void fill_sink(plim_cut_flow *flow, int32_t op, double worth) {
       if (room < bytes) bytes = room;
     }
     for (int32_t node = item; node != end; node = flow->next[node]) push(flow, node, bytes);
-    flow->left[op] += bytes;
-    flow->sent += bytes;
+    flow->sink_flow[op] += bytes;
+    flow->total_flow += bytes;
     flow->value += worth * (double)bytes;
     for (int32_t q = 0; q < n; q++) flow->seen[flow->queue[q]] = 0;
   }
@@ -278,11 +279,11 @@ static double share_of(plim_cut_flow *flow, int32_t op, const double *x, const d
 static void clear_flow(plim_cut_flow *flow) {
   const plim_problem *p = flow->problem;
   flow->n_sinks = 0;
-  flow->sent = 0;
+  flow->total_flow = 0;
   flow->value = 0;
-  memset(flow->through, 0, (size_t)p->n_items * sizeof *flow->through);
-  memset(flow->along, 0, (size_t)flow->read_first[p->n_ops] * sizeof *flow->along);
-  memset(flow->left, 0, (size_t)(p->n_ops + 1) * sizeof *flow->left);
+  memset(flow->producer_flow, 0, (size_t)p->n_items * sizeof *flow->producer_flow);
+  memset(flow->read_flow, 0, (size_t)flow->read_first[p->n_ops] * sizeof *flow->read_flow);
+  memset(flow->sink_flow, 0, (size_t)(p->n_ops + 1) * sizeof *flow->sink_flow);
   memset(flow->seen, 0, (size_t)flow->n_nodes);
 }
 
@@ -338,7 +339,7 @@ double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double 
   fill_open_sinks(flow);
   for (int32_t s = 0; s < flow->n_sinks; s++) {
     double worth = 1 - flow->sinks[s].x;
-    if (over + flow->value + worth * (double)(cut->needed_bytes - flow->sent) <= 0) return 0;
+    if (over + flow->value + worth * (double)(cut->needed_bytes - flow->total_flow) <= 0) return 0;
     flow->open[flow->sinks[s].op] = 1;
     fill_sink(flow, flow->sinks[s].op, worth);
   }
@@ -360,11 +361,11 @@ void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed) {
     int32_t node = flow->queue[q], a = node - flow->n_items;
     if (a < 0) {
       const plim_item *item = &p->item[node];
-      if (!flow->free_item[node] && flow->through[node] < item->bytes) {
+      if (!flow->free_item[node] && flow->producer_flow[node] < item->bytes) {
         reach_node(flow, flow->n_items + producer_of(flow, node), -1, -1, &n);
       }
       for (int32_t k = 0; k < item->readers.n; k++) {
-        if (flow->along[flow->reader_arc[flow->reader_first[node] + k]] > 0) {
+        if (flow->read_flow[flow->reader_arc[flow->reader_first[node] + k]] > 0) {
           reach_node(flow, flow->n_items + item->readers.at[k], -1, -1, &n);
         }
       }
@@ -374,7 +375,7 @@ void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed) {
     recomputed[a] = 1;
     for (int32_t k = 0; k < p->op[a].reads.n; k++) reach_node(flow, p->op[a].reads.at[k], -1, -1, &n);
     for (int32_t k = 0; k < p->op[a].writes.n; k++) {
-      if (flow->through[p->op[a].writes.at[k]] > 0) reach_node(flow, p->op[a].writes.at[k], -1, -1, &n);
+      if (flow->producer_flow[p->op[a].writes.at[k]] > 0) reach_node(flow, p->op[a].writes.at[k], -1, -1, &n);
     }
   }
 }
@@ -391,11 +392,11 @@ void plim_cut_flow_row(plim_cut_flow *flow, plim_cut_row *row) {
   *row = (plim_cut_row){.column = flow->row_column,
                         .weight = flow->row_weight,
                         .bytes = flow->row_bytes,
-                        .needed_bytes = flow->cut->base_bytes + flow->sent};
+                        .needed_bytes = flow->cut->base_bytes + flow->total_flow};
   for (int32_t a = 0; a < p->n_ops; a++) {
-    if (flow->left[a] <= 0 || !plim_cut_may_repeat(flow->model, a, v)) continue;
+    if (flow->sink_flow[a] <= 0 || !plim_cut_may_repeat(flow->model, a, v)) continue;
     plim_cut_segment_range span = plim_cut_segment_range_of(&flow->model->segments, &flow->model->order, a, v);
-    for (int32_t c = span.first; c < span.end; c++) add_term(row, c, flow->left[a]);
+    for (int32_t c = span.first; c < span.end; c++) add_term(row, c, flow->sink_flow[a]);
   }
   for (int32_t c = flow->cut->first_column; c < flow->cut->end_column; c++) {
     add_term(row, c, flow->model->saved_bytes[c]);
