@@ -38,7 +38,7 @@ int64_t plim_cut_solver_work(const plim_cut_solver *solver);
 PLIM_MUST_USE plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const plim_cut_limits *limits,
                                          plim_cut_answer *answer);
 
-/* ==== flows (flow.c) ==== */
+/* ==== flows (flow.c, flow_network.c) ==== */
 
 /* The fewest bytes alive at a cut, for a point x of the columns (how much of each op is recomputed), and the row that
  * the point violates when they do not fit.

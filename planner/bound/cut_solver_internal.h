@@ -1,5 +1,6 @@
 /* Branch and cut, inside: what its files share. cut_solve.c is the loop, cut_solver.c makes the state and counts work,
- * node.c bounds a node, tree.c keeps the open ones, separate.c finds rows, solution.c makes solutions. */
+ * node.c bounds a node, tree.c keeps the open ones, separate.c finds rows, solution.c makes solutions. flow.c and
+ * flow_network.c share the network of a flow. */
 #ifndef PLIM_PLANNER_BOUND_CUT_SOLVER_INTERNAL_H
 #define PLIM_PLANNER_BOUND_CUT_SOLVER_INTERNAL_H
 
@@ -38,6 +39,50 @@ void plim_cut_tree_free(plim_cut_tree *tree); /* leaves it empty */
 static inline int64_t plim_cut_tree_least(const plim_cut_tree *tree) {
   return tree->n_open > 0 ? tree->node[tree->open[0]].bound : PLIM_TIME_INFINITE;
 }
+
+/* ==== flows (flow.c, flow_network.c) ==== */
+
+/* A network and the flow of one run in it. flow.c has the idea. */
+
+/* An op at which the flow may leave. */
+typedef struct plim_cut_sink {
+  double x, price;
+  int32_t op;
+} plim_cut_sink;
+
+struct plim_cut_flow {
+  const plim_cut_model *model;
+  const plim_problem *problem;
+  /* the network, made once */
+  int32_t n_items, n_nodes, input_op; /* input_op: the number that stands for the producer of inputs */
+  int32_t *read_first;                /* [n_ops + 1] arc of an op's first read */
+  int32_t *reader_first;              /* [n_items + 1] entry of an item's first reader in reader_arc */
+  int32_t *reader_arc;                /* its reader's arc to it */
+  /* one run: its cut and its ends */
+  const plim_cut *cut;
+  int64_t budget_bytes;
+  int32_t is_idle;      /* 1: all that is needed fits, nothing was sent */
+  uint8_t *needed;      /* [n_items] */
+  uint8_t *free_item;   /* [n_items] 1: counted in the working set: alive, whoever needs it */
+  uint8_t *open;        /* [n_ops + 1] 1: the flow may leave at the op */
+  double *share;        /* [n_ops] of it that is recomputed after the cut */
+  plim_cut_sink *sinks; /* [n_sinks] ops that are not open yet, by x */
+  int32_t n_sinks;
+  /* what flows */
+  int64_t *producer_flow; /* [n_items] from an item to its producer */
+  int64_t *read_flow;     /* [arcs] from an op to an item that it reads */
+  int64_t *sink_flow;     /* [n_ops + 1] out of the network at an op */
+  int64_t total_flow;     /* needed bytes on their way to sinks */
+  double value;           /* of what was sent */
+  /* the search for a path */
+  uint8_t *seen;                    /* [n_nodes] */
+  int32_t *queue, *next, *next_arc; /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
+  /* the row */
+  int32_t *row_column;
+  int64_t *row_weight, *row_bytes;
+  int64_t work;
+  plim_block block;
+};
 
 /* ==== the state (cut_solver.c) ==== */
 

@@ -11,7 +11,7 @@
  * Example (that of cut_model.h): item a of 4 bytes is needed at op 2, whose working set takes 8 of 10 bytes.
  * All of a leaves at its producer, op 0, where a byte counts 1 - x. At x = 0 there are 8 + 4 bytes, 2 too many, and the
  * row is 4 x >= 2. At x = 0.5 there are 8 + 2 bytes: the cut fits. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_solver_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,120 +19,7 @@
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_model.h"
 #include "planner/bound/lp.h"
-#include "runtime/base/array.h"
 #include "runtime/base/integers.h"
-
-typedef struct sink {
-  double x, price;
-  int32_t op;
-} sink;
-
-struct plim_cut_flow {
-  const plim_cut_model *model;
-  const plim_problem *problem;
-  /* the network, made once */
-  int32_t n_items, n_nodes, input_op; /* input_op: the number that stands for the producer of inputs */
-  int32_t *read_first;                /* [n_ops + 1] arc of an op's first read */
-  int32_t *reader_first;              /* [n_items + 1] entry of an item's first reader in reader_arc */
-  int32_t *reader_arc;                /* its reader's arc to it */
-  /* one run: its cut and its ends */
-  const plim_cut *cut;
-  int64_t budget_bytes;
-  int32_t is_idle;    /* 1: all that is needed fits, nothing was sent */
-  uint8_t *needed;    /* [n_items] */
-  uint8_t *free_item; /* [n_items] 1: counted in the working set: alive, whoever needs it */
-  uint8_t *open;      /* [n_ops + 1] 1: the flow may leave at the op */
-  double *share;      /* [n_ops] of it that is recomputed after the cut */
-  sink *sinks;        /* [n_sinks] ops that are not open yet, by x */
-  int32_t n_sinks;
-  /* what flows */
-  int64_t *producer_flow; /* [n_items] from an item to its producer */
-  int64_t *read_flow;     /* [arcs] from an op to an item that it reads */
-  int64_t *sink_flow;     /* [n_ops + 1] out of the network at an op */
-  int64_t total_flow;     /* needed bytes on their way to sinks */
-  double value;           /* of what was sent */
-  /* the search for a path */
-  uint8_t *seen;                    /* [n_nodes] */
-  int32_t *queue, *next, *next_arc; /* [n_nodes] the next node to the sink, and the arc: -1: item and producer */
-  /* the row */
-  int32_t *row_column;
-  int64_t *row_weight, *row_bytes;
-  int64_t work;
-  plim_block block;
-};
-
-static void lay_out(plim_cut_flow *flow, plim_block *memory, int64_t arcs) {
-  int64_t items = flow->n_items, ops = flow->problem->n_ops, nodes = flow->n_nodes, columns = flow->model->n_columns;
-  flow->read_first = plim_block_take(memory, ops + 1, sizeof *flow->read_first);
-  flow->reader_first = plim_block_take(memory, items + 1, sizeof *flow->reader_first);
-  flow->reader_arc = plim_block_take(memory, arcs, sizeof *flow->reader_arc);
-  flow->needed = plim_block_take(memory, items, sizeof *flow->needed);
-  flow->free_item = plim_block_take(memory, items, sizeof *flow->free_item);
-  flow->open = plim_block_take(memory, ops + 1, sizeof *flow->open);
-  flow->share = plim_block_take(memory, ops, sizeof *flow->share);
-  flow->producer_flow = plim_block_take(memory, items, sizeof *flow->producer_flow);
-  flow->read_flow = plim_block_take(memory, arcs, sizeof *flow->read_flow);
-  flow->sink_flow = plim_block_take(memory, ops + 1, sizeof *flow->sink_flow);
-  flow->seen = plim_block_take(memory, nodes, 1);
-  flow->queue = plim_block_take(memory, nodes, sizeof *flow->queue);
-  flow->next = plim_block_take(memory, nodes, sizeof *flow->next);
-  flow->next_arc = plim_block_take(memory, nodes, sizeof *flow->next_arc);
-  flow->sinks = plim_block_take(memory, ops, sizeof *flow->sinks);
-  flow->row_column = plim_block_take(memory, columns, sizeof *flow->row_column);
-  flow->row_weight = plim_block_take(memory, columns, sizeof *flow->row_weight);
-  flow->row_bytes = plim_block_take(memory, columns, sizeof *flow->row_bytes);
-}
-
-static int32_t find_read(const plim_planned_op *op, int32_t item) {
-  int32_t k = 0;
-  while (op->reads.at[k] != item) k++;
-  return k;
-}
-
-static void number_arcs(plim_cut_flow *flow) {
-  const plim_problem *p = flow->problem;
-  int32_t arcs = 0, readers = 0;
-  for (int32_t v = 0; v < p->n_ops; v++) {
-    flow->read_first[v] = arcs;
-    arcs += p->op[v].reads.n;
-  }
-  flow->read_first[p->n_ops] = arcs;
-  for (int32_t i = 0; i < p->n_items; i++) {
-    flow->reader_first[i] = readers;
-    for (int32_t k = 0; k < p->item[i].readers.n; k++) {
-      int32_t a = p->item[i].readers.at[k];
-      flow->reader_arc[readers++] = flow->read_first[a] + find_read(&p->op[a], i);
-    }
-  }
-  flow->reader_first[p->n_items] = readers;
-}
-
-plim_status plim_cut_flow_new(const plim_cut_model *model, plim_cut_flow **out) {
-  const plim_problem *p = model->problem;
-  plim_cut_flow *flow = NULL;
-  int64_t arcs = 0;
-  PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *flow, &flow));
-  *flow = (plim_cut_flow){.model = model, .problem = p, .n_items = p->n_items, .n_nodes = p->n_items + p->n_ops + 1};
-  flow->input_op = p->n_ops;
-  for (int32_t v = 0; v < p->n_ops; v++) arcs += p->op[v].reads.n;
-  lay_out(flow, &flow->block, arcs);
-  plim_status status = plim_block_allocate(p->ctx, &flow->block);
-  if (status != PLIM_OK) {
-    plim_release(p->ctx, flow, 1, sizeof *flow);
-    return status;
-  }
-  lay_out(flow, &flow->block, arcs);
-  number_arcs(flow);
-  *out = flow;
-  return PLIM_OK;
-}
-
-void plim_cut_flow_free(plim_cut_flow *flow) {
-  if (!flow) return;
-  plim_context *ctx = flow->problem->ctx;
-  plim_block_release(ctx, &flow->block);
-  plim_release(ctx, flow, 1, sizeof *flow);
-}
 
 int64_t plim_cut_flow_work(const plim_cut_flow *flow) {
   return flow->work;
@@ -245,7 +132,7 @@ static void fill_sink(plim_cut_flow *flow, int32_t op, double worth) {
 /* ---- one run ---- */
 
 static int by_x(const void *a, const void *b) {
-  const sink *p = a, *q = b;
+  const plim_cut_sink *p = a, *q = b;
   if (p->x < q->x || p->x > q->x) return p->x < q->x ? -1 : 1;
   if (p->price < q->price || p->price > q->price) return p->price > q->price ? -1 : 1;
   return plim_integers_compare(p->op, q->op);
@@ -309,7 +196,8 @@ static void list_sinks(plim_cut_flow *flow, const double *x, const double *price
     double worth = never ? 0 : share_of(flow, a, x, price);
     flow->open[a] = never || (!price && flow->share[a] < bound_tuning.flow.nothing);
     if (flow->open[a] || flow->share[a] >= bound_tuning.flow.whole) continue;
-    flow->sinks[flow->n_sinks++] = (sink){flow->share[a] < bound_tuning.flow.nothing ? 0 : flow->share[a], worth, a};
+    flow->sinks[flow->n_sinks++] =
+        (plim_cut_sink){flow->share[a] < bound_tuning.flow.nothing ? 0 : flow->share[a], worth, a};
   }
   flow->open[flow->input_op] = 1;
   qsort(flow->sinks, (size_t)flow->n_sinks, sizeof *flow->sinks, by_x);
