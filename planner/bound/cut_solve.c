@@ -12,15 +12,15 @@
 #include "planner/bound/lp.h"
 
 static void forget_rows(plim_cut_solver *solver) {
-  memset(solver->keep_row, 0, (size_t)solver->rows.n);
-  plim_cut_rows_sift(&solver->rows, solver->keep_row);
+  memset(solver->program.keep_row, 0, (size_t)solver->program.rows.n);
+  plim_cut_rows_sift(&solver->program.rows, solver->program.keep_row);
 }
 
 /* Is the phase over? Where only a bound is wanted, also when the bound is enough. What the certificate rounds off is
  * left to the nodes. */
 static int stop_ascent(void *user) {
   const plim_cut_solver *solver = user;
-  int enough = solver->limits.is_bound_only && plim_cut_ascent_bound(solver->ascent) >= (double)solver->cutoff;
+  int enough = solver->phase.limits.is_bound_only && plim_cut_ascent_bound(solver->ascent) >= (double)solver->cutoff;
   return enough || plim_cut_solver_over(solver);
 }
 
@@ -29,17 +29,18 @@ static int stop_ascent(void *user) {
 static plim_status use_ascent(plim_cut_solver *solver, int64_t *bound) {
   const plim_cut_rows *rows = plim_cut_ascent_rows(solver->ascent);
   const double *multiplier = plim_cut_ascent_multipliers(solver->ascent);
-  plim_cut_bounds bounds = {solver->n_columns, solver->cost, solver->root_low, solver->root_high};
-  int64_t proven = plim_cut_certify(&bounds, rows->n, rows->row, multiplier, solver->scaled_cost, NULL);
+  plim_cut_bounds bounds = {solver->n_columns, solver->program.cost, solver->node.root_low, solver->node.root_high};
+  int64_t proven = plim_cut_certify(&bounds, rows->n, rows->row, multiplier, solver->node.scaled_cost, NULL);
   if (proven > *bound) *bound = proven;
   for (int32_t r = 0; r < rows->n && !plim_lp_full(solver->lp); r++) {
     if (multiplier[r] <= 0) continue;
-    PLIM_TRY(plim_cut_rows_add(&solver->rows, &rows->row[r]));
-    solver->rows.row[solver->rows.n - 1].price = multiplier[r] / plim_cut_row_unit(&rows->row[r], solver->budget_bytes);
+    PLIM_TRY(plim_cut_rows_add(&solver->program.rows, &rows->row[r]));
+    solver->program.rows.row[solver->program.rows.n - 1].price =
+        multiplier[r] / plim_cut_row_unit(&rows->row[r], solver->budget_bytes);
     plim_lp_add(solver->lp, &rows->row[r]);
     solver->n_rows++;
   }
-  if (!solver->limits.is_bound_only) {
+  if (!solver->phase.limits.is_bound_only) {
     plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? 100 : bound_tuning.solve.rounding_percent);
     plim_cut_solution_round(solver, plim_cut_ascent_point(solver->ascent));
   }
@@ -56,8 +57,8 @@ static plim_status ascend(plim_cut_solver *solver, int64_t *bound) {
   }
   plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? bound_tuning.solve.ascent_percent_long
                                                               : bound_tuning.solve.ascent_percent);
-  PLIM_TRY(plim_cut_ascent_new(solver->model, solver->flow, solver->real_cost, solver->n_cuts, solver->budget_bytes,
-                               &solver->rows, &solver->ascent));
+  PLIM_TRY(plim_cut_ascent_new(solver->model, solver->flow, solver->program.real_cost, solver->n_cuts,
+                               solver->budget_bytes, &solver->program.rows, &solver->ascent));
   forget_rows(solver);
   status = plim_cut_ascend(solver->ascent, stop_ascent, solver, &impossible);
   if (status == PLIM_OK && !impossible) status = use_ascent(solver, bound);
@@ -65,22 +66,23 @@ static plim_status ascend(plim_cut_solver *solver, int64_t *bound) {
   solver->other_work += plim_cut_ascent_work(solver->ascent);
   plim_cut_ascent_free(solver->ascent);
   solver->ascent = NULL;
-  plim_cut_solver_phase(
-      solver, plim_cut_solver_large(solver) && !solver->limits.is_bound_only ? bound_tuning.solve.root_percent : 100);
+  plim_cut_solver_phase(solver, plim_cut_solver_large(solver) && !solver->phase.limits.is_bound_only
+                                    ? bound_tuning.solve.root_percent
+                                    : 100);
   return status;
 }
 
 static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim_cut_limits *limits) {
   const plim_cut_model *model = solver->model;
   solver->budget_bytes = budget_bytes;
-  solver->limits = *limits;
-  solver->best_cost = PLIM_TIME_INFINITE;
-  solver->all_cost = 0;
-  for (int32_t j = 0; j < solver->n_columns; j++) solver->all_cost += solver->cost[j];
-  solver->cutoff = solver->all_cost + 1;
-  int64_t enough = (limits->enough_ns - model->least_ns) / solver->unit_ns;
-  if (enough < solver->all_cost) {
-    solver->cutoff = enough + ((limits->enough_ns - model->least_ns) % solver->unit_ns > 0);
+  solver->phase.limits = *limits;
+  solver->solution.best_cost = PLIM_TIME_INFINITE;
+  solver->solution.all_cost = 0;
+  for (int32_t j = 0; j < solver->n_columns; j++) solver->solution.all_cost += solver->program.cost[j];
+  solver->cutoff = solver->solution.all_cost + 1;
+  int64_t enough = (limits->enough_ns - model->least_ns) / solver->program.unit_ns;
+  if (enough < solver->solution.all_cost) {
+    solver->cutoff = enough + ((limits->enough_ns - model->least_ns) % solver->program.unit_ns > 0);
   }
   solver->tree.n_nodes = solver->tree.n_open = 0;
   solver->n_done = solver->n_rows = solver->impossible = 0;
@@ -88,12 +90,12 @@ static void set_budget(plim_cut_solver *solver, int64_t budget_bytes, const plim
   for (solver->n_cuts = 0; solver->n_cuts < model->n_cuts; solver->n_cuts++) {
     const plim_cut *cut = &model->cut[solver->n_cuts];
     if (cut->base_bytes + cut->needed_bytes <= budget_bytes) break;
-    solver->cut_order[solver->n_cuts] = solver->n_cuts;
-    solver->fitted[solver->n_cuts] = 0;
+    solver->solution.cut_order[solver->n_cuts] = solver->n_cuts;
+    solver->separation.fitted[solver->n_cuts] = 0;
   }
   for (int32_t j = 0; j < solver->n_columns; j++) {
-    solver->root_low[j] = solver->cost[j] == 0;
-    solver->root_high[j] = 1;
+    solver->node.root_low[j] = solver->program.cost[j] == 0;
+    solver->node.root_high[j] = 1;
   }
   plim_cut_solver_keep_rows(solver);
   plim_cut_solver_phase(
@@ -121,19 +123,19 @@ plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const 
   int64_t bound = solver->cutoff;
   if (solver->tree.n_open > 0 && plim_cut_tree_least(&solver->tree) < bound) bound = plim_cut_tree_least(&solver->tree);
   if (solver->given_up < bound) bound = solver->given_up;
-  if (bound > solver->all_cost) solver->impossible = 1;
-  *answer =
-      (plim_cut_answer){.bound_ns = solver->impossible ? PLIM_TIME_INFINITE : model->least_ns + bound * solver->unit_ns,
-                        .cost_ns = PLIM_TIME_INFINITE,
-                        .solution = solver->best,
-                        .n_nodes = solver->n_done,
-                        .n_rows = solver->n_rows};
-  if (solver->best_cost < PLIM_TIME_INFINITE) {
-    solver->limits.work = end_work;
-    solver->limits.deadline_ns = limits->deadline_ns;
+  if (bound > solver->solution.all_cost) solver->impossible = 1;
+  *answer = (plim_cut_answer){
+      .bound_ns = solver->impossible ? PLIM_TIME_INFINITE : model->least_ns + bound * solver->program.unit_ns,
+      .cost_ns = PLIM_TIME_INFINITE,
+      .solution = solver->solution.best,
+      .n_nodes = solver->n_done,
+      .n_rows = solver->n_rows};
+  if (solver->solution.best_cost < PLIM_TIME_INFINITE) {
+    solver->phase.limits.work = end_work;
+    solver->phase.limits.deadline_ns = limits->deadline_ns;
     plim_cut_solver_phase(solver, 100);
-    plim_cut_solution_reduce(solver, solver->best, 0);
-    answer->cost_ns = model->least_ns + solver->best_cost * solver->unit_ns;
+    plim_cut_solution_reduce(solver, solver->solution.best, 0);
+    answer->cost_ns = model->least_ns + solver->solution.best_cost * solver->program.unit_ns;
   }
   return plim_context_cancelled(solver->ctx) ? PLIM_ECANCEL : PLIM_OK;
 }

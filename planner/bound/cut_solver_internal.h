@@ -100,44 +100,53 @@ typedef struct plim_cut_violation {
 struct plim_cut_solver {
   const plim_cut_model *model;
   plim_context *ctx;
+  int64_t budget_bytes;
+  int32_t n_columns, n_cuts; /* cuts: those that the budget asks, the first of the model's */
+  plim_block block;          /* memory of the arrays below */
   /* the parts, each with a count of its own work */
   plim_cut_flow *flow;
   plim_lp *lp;
   plim_cut_ascent *ascent; /* while it is at work */
   int64_t other_work;      /* of certificates and nodes */
-  /* the program: least cost of columns that meet the rows */
-  int32_t n_columns, n_cuts; /* cuts: those that the budget asks, the first of the model's */
-  int64_t unit_ns;           /* greatest common divisor of the costs */
-  int64_t *cost;             /* [n_columns] in units */
-  double *real_cost;         /* [n_columns] the same as numbers, for the ascent */
-  double scale;              /* units for one of the linear program's */
-  plim_cut_rows rows;        /* those of the linear program, in its order */
-  double *multiplier;        /* [rows] */
-  uint8_t *keep_row;         /* [rows] scratch */
-  /* the tree, and the node under way */
+  /* the least cost of columns that meet the rows */
+  struct {
+    int64_t unit_ns;    /* greatest common divisor of the costs */
+    int64_t *cost;      /* [n_columns] in units */
+    double *real_cost;  /* [n_columns] the same as numbers, for the ascent */
+    double scale;       /* units for one of the linear program's */
+    plim_cut_rows rows; /* those of the linear program, in its order */
+    double *multiplier; /* [rows] */
+    uint8_t *keep_row;  /* [rows] scratch */
+  } program;
+  /* the tree */
   plim_cut_tree tree;
-  uint8_t *low, *high;            /* [n_columns] bounds of the columns at the node */
-  uint8_t *root_low, *root_high;  /* [n_columns] and at every node */
-  double *x, *price;              /* [n_columns] point, reduced costs */
-  int64_t *scaled_cost, *reduced; /* [n_columns] of plim_cut_certify */
-  plim_cut_gain *gains;           /* [n_columns][2] by the value that the column was fixed to */
-  int64_t cutoff;                 /* nodes with bounds from there on are done */
-  int64_t given_up;               /* least bound of nodes that were left without a proof */
-  int64_t n_done, n_rows;         /* nodes bounded, rows added */
-  int32_t impossible;             /* 1: a cut cannot fit whatever is recomputed */
-  /* separation */
-  plim_cut_violation *violations; /* [n_cuts] */
-  int32_t *fitted;                /* [n_cuts] points in a row that did not violate it */
-  int32_t passes;
-  /* solutions */
-  uint8_t *best, *trial;       /* [n_columns] the cheapest one, and the one being made */
-  int64_t best_cost, all_cost; /* of `best`, PLIM_TIME_INFINITE: none; of all columns */
-  int32_t *cut_order;          /* [n_cuts] cuts in the order in which solutions are checked: failed lately first */
-  /* the call */
-  int64_t budget_bytes;
-  plim_cut_limits limits;
-  int64_t end_work, end_ns; /* where the phase under way ends */
-  plim_block block;         /* memory of the arrays above */
+  plim_cut_gain *gains;   /* [n_columns][2] by the value that the column was fixed to */
+  int64_t cutoff;         /* nodes with bounds from there on are done */
+  int64_t given_up;       /* least bound of nodes that were left without a proof */
+  int64_t n_done, n_rows; /* nodes bounded, rows added */
+  int32_t impossible;     /* 1: a cut cannot fit whatever is recomputed */
+  /* the node under way */
+  struct {
+    uint8_t *low, *high;            /* [n_columns] bounds of the columns there */
+    uint8_t *root_low, *root_high;  /* [n_columns] and at every node */
+    double *x, *price;              /* [n_columns] point, reduced costs */
+    int64_t *scaled_cost, *reduced; /* [n_columns] of plim_cut_certify */
+  } node;
+  struct {
+    plim_cut_violation *violations; /* [n_cuts] */
+    int32_t *fitted;                /* [n_cuts] points in a row that did not violate it */
+    int32_t passes;
+  } separation;
+  struct {
+    uint8_t *best, *trial;       /* [n_columns] the cheapest one, and the one being made */
+    int64_t best_cost, all_cost; /* of `best`, PLIM_TIME_INFINITE: none; of all columns */
+    int32_t *cut_order;          /* [n_cuts] cuts in the order in which solutions are checked: failed lately first */
+  } solution;
+  /* the phase under way */
+  struct {
+    plim_cut_limits limits;   /* of the call */
+    int64_t end_work, end_ns; /* where it ends */
+  } phase;
 };
 
 /* Is the phase under way over? */

@@ -87,8 +87,9 @@ static int32_t find_path(plim_cut_flow *flow, int32_t *n) {
 /* Room of the arc from a node to the next one. */
 static int64_t room_of(const plim_cut_flow *flow, int32_t node) {
   int32_t arc = flow->next_arc[node], next = flow->next[node];
-  if (node < flow->n_items)
+  if (node < flow->n_items) {
     return arc < 0 ? flow->problem->item[node].bytes - flow->producer_flow[node] : flow->read_flow[arc];
+  }
   return arc < 0 ? flow->producer_flow[next] : INT64_MAX;
 }
 

@@ -9,25 +9,26 @@
 
 /* A certified bound within the bounds of the node, from the multipliers of the program. */
 static int64_t certify(plim_cut_solver *solver, int64_t *reduced) {
-  plim_cut_bounds bounds = {solver->n_columns, solver->cost, solver->low, solver->high};
-  plim_lp_multipliers(solver->lp, (double)solver->cutoff / solver->scale, solver->multiplier);
+  plim_cut_bounds bounds = {solver->n_columns, solver->program.cost, solver->node.low, solver->node.high};
+  plim_lp_multipliers(solver->lp, (double)solver->cutoff / solver->program.scale, solver->program.multiplier);
   solver->other_work += 8 * (int64_t)solver->n_columns;
-  for (int32_t r = 0; r < solver->rows.n; r++) {
-    solver->multiplier[r] *= solver->scale / (double)solver->rows.row[r].demand;
-    solver->other_work += 2 * (int64_t)solver->rows.row[r].n;
+  for (int32_t r = 0; r < solver->program.rows.n; r++) {
+    solver->program.multiplier[r] *= solver->program.scale / (double)solver->program.rows.row[r].demand;
+    solver->other_work += 2 * (int64_t)solver->program.rows.row[r].n;
   }
-  return plim_cut_certify(&bounds, solver->rows.n, solver->rows.row, solver->multiplier, solver->scaled_cost, reduced);
+  return plim_cut_certify(&bounds, solver->program.rows.n, solver->program.rows.row, solver->program.multiplier,
+                          solver->node.scaled_cost, reduced);
 }
 
 static double ceiling_of(const plim_cut_solver *solver) {
-  return ((double)solver->cutoff + bound_tuning.node.cutoff_part) / solver->scale;
+  return ((double)solver->cutoff + bound_tuning.node.cutoff_part) / solver->program.scale;
 }
 
 /* By how much the bound is expected to rise when column j is fixed to `value`: the average of earlier rises. */
 static double expected_gain(const plim_cut_solver *solver, int32_t j, int value) {
   const plim_cut_gain *g = &solver->gains[2 * j + value];
-  double way = value ? 1 - solver->x[j] : solver->x[j];
-  return way * (g->n > 0 ? g->sum / g->n : (double)solver->cost[j]) + bound_tuning.node.gain_min;
+  double way = value ? 1 - solver->node.x[j] : solver->node.x[j];
+  return way * (g->n > 0 ? g->sum / g->n : (double)solver->program.cost[j]) + bound_tuning.node.gain_min;
 }
 
 /* The column to branch on; -1: the point is integral. */
@@ -35,7 +36,9 @@ static int32_t choose_column(const plim_cut_solver *solver) {
   int32_t best = -1;
   double best_score = -1;
   for (int32_t j = 0; j < solver->n_columns; j++) {
-    if (solver->x[j] < bound_tuning.node.fractional || solver->x[j] > 1 - bound_tuning.node.fractional) continue;
+    if (solver->node.x[j] < bound_tuning.node.fractional || solver->node.x[j] > 1 - bound_tuning.node.fractional) {
+      continue;
+    }
     double score = expected_gain(solver, j, 0) * expected_gain(solver, j, 1);
     if (score <= best_score) continue;
     best_score = score;
@@ -46,10 +49,10 @@ static int32_t choose_column(const plim_cut_solver *solver) {
 
 /* Is there a row that the bounds of the node cannot meet? */
 static int bounds_fail(const plim_cut_solver *solver) {
-  for (int32_t r = 0; r < solver->rows.n; r++) {
-    const plim_cut_row *row = &solver->rows.row[r];
+  for (int32_t r = 0; r < solver->program.rows.n; r++) {
+    const plim_cut_row *row = &solver->program.rows.row[r];
     int64_t left = row->demand;
-    for (int32_t k = 0; k < row->n && left > 0; k++) left -= solver->high[row->column[k]] ? row->weight[k] : 0;
+    for (int32_t k = 0; k < row->n && left > 0; k++) left -= solver->node.high[row->column[k]] ? row->weight[k] : 0;
     if (left > 0) return 1;
   }
   return 0;
@@ -59,7 +62,7 @@ static int bounds_fail(const plim_cut_solver *solver) {
  */
 static void give_up(plim_cut_solver *solver, int64_t *bound) {
   if (bounds_fail(solver)) {
-    *bound = solver->all_cost + 1;
+    *bound = solver->solution.all_cost + 1;
   } else if (*bound < solver->given_up) {
     solver->given_up = *bound;
   }
@@ -76,7 +79,8 @@ typedef struct node_effort {
 static plim_lp_end solve_and_certify(plim_cut_solver *solver, node_effort *effort, int64_t *bound) {
   for (;;) {
     if (plim_lp_full(solver->lp)) plim_cut_sift(solver);
-    plim_lp_end end = plim_lp_solve(solver->lp, ceiling_of(solver), solver->end_work - plim_cut_solver_work(solver));
+    plim_lp_end end =
+        plim_lp_solve(solver->lp, ceiling_of(solver), solver->phase.end_work - plim_cut_solver_work(solver));
     int64_t proven = certify(solver, NULL);
     effort->solved++;
     if (proven > *bound) *bound = proven;
@@ -92,16 +96,16 @@ static plim_lp_end solve_and_certify(plim_cut_solver *solver, node_effort *effor
  *                    point violates none; -1: that is not known */
 static plim_status add_violated_rows(plim_cut_solver *solver, int is_integral, int is_root, int32_t *added) {
   for (int32_t j = 0; is_integral && j < solver->n_columns; j++) {
-    solver->x[j] = solver->trial[j] = solver->x[j] > bound_tuning.node.rounded_up;
+    solver->node.x[j] = solver->solution.trial[j] = solver->node.x[j] > bound_tuning.node.rounded_up;
   }
-  return plim_cut_separate(solver, solver->x, is_integral ? 0 : bound_tuning.node.tolerance, is_integral || is_root,
-                           added);
+  return plim_cut_separate(solver, solver->node.x, is_integral ? 0 : bound_tuning.node.tolerance,
+                           is_integral || is_root, added);
 }
 
 /* No row was added for an integral point. Where it violates no cut (is_solution), `trial` is a solution. The node is
  * done only where the certificate says so: the program's value is less sure. */
 static void accept_integral_point(plim_cut_solver *solver, int is_solution, int64_t *bound) {
-  if (is_solution) plim_cut_solution_take(solver, solver->trial);
+  if (is_solution) plim_cut_solution_take(solver, solver->solution.trial);
   if (!is_solution || *bound < solver->cutoff) give_up(solver, bound);
 }
 
@@ -113,7 +117,7 @@ static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *
   while (added > 0) {
     plim_lp_end end = solve_and_certify(solver, &effort, bound);
     if (*bound >= solver->cutoff) return PLIM_OK;
-    plim_lp_point(solver->lp, solver->x);
+    plim_lp_point(solver->lp, solver->node.x);
     if (end != PLIM_LP_INFEASIBLE) *branch = choose_column(solver);
     if (end != PLIM_LP_OPTIMAL && (*branch < 0 || !plim_cut_solver_over(solver))) {
       *branch = -1;
@@ -130,28 +134,30 @@ static plim_status bound_node(plim_cut_solver *solver, int32_t rounds, int64_t *
 
 /* At the root: fix each column that every solution below the cutoff has at one value (reduced cost fixing). */
 static void fix_columns(plim_cut_solver *solver) {
-  int64_t bound = certify(solver, solver->reduced);
+  int64_t bound = certify(solver, solver->node.reduced);
   for (int32_t j = 0; j < solver->n_columns; j++) {
-    if (solver->low[j] == solver->high[j] || bound + solver->reduced[j] < solver->cutoff) continue;
-    if (solver->scaled_cost[j] > 0) solver->high[j] = 0;
-    if (solver->scaled_cost[j] < 0) solver->low[j] = 1;
+    if (solver->node.low[j] == solver->node.high[j] || bound + solver->node.reduced[j] < solver->cutoff) continue;
+    if (solver->node.scaled_cost[j] > 0) solver->node.high[j] = 0;
+    if (solver->node.scaled_cost[j] < 0) solver->node.low[j] = 1;
   }
-  memcpy(solver->root_low, solver->low, (size_t)solver->n_columns);
-  memcpy(solver->root_high, solver->high, (size_t)solver->n_columns);
+  memcpy(solver->node.root_low, solver->node.low, (size_t)solver->n_columns);
+  memcpy(solver->node.root_high, solver->node.high, (size_t)solver->n_columns);
 }
 
 static void bound_columns(plim_cut_solver *solver) {
-  for (int32_t j = 0; j < solver->n_columns; j++) plim_lp_bound(solver->lp, j, solver->low[j], solver->high[j]);
+  for (int32_t j = 0; j < solver->n_columns; j++) {
+    plim_lp_bound(solver->lp, j, solver->node.low[j], solver->node.high[j]);
+  }
 }
 
 static void set_bounds(plim_cut_solver *solver, int32_t at) {
   if (solver->n_done % bound_tuning.node.nodes_a_program == bound_tuning.node.nodes_a_program - 1) {
     plim_cut_sift(solver);
   }
-  memcpy(solver->low, solver->root_low, (size_t)solver->n_columns);
-  memcpy(solver->high, solver->root_high, (size_t)solver->n_columns);
+  memcpy(solver->node.low, solver->node.root_low, (size_t)solver->n_columns);
+  memcpy(solver->node.high, solver->node.root_high, (size_t)solver->n_columns);
   for (; at >= 0 && solver->tree.node[at].parent >= 0; at = solver->tree.node[at].parent) {
-    solver->low[solver->tree.node[at].column] = solver->high[solver->tree.node[at].column] =
+    solver->node.low[solver->tree.node[at].column] = solver->node.high[solver->tree.node[at].column] =
         solver->tree.node[at].value;
   }
   bound_columns(solver);
@@ -159,7 +165,7 @@ static void set_bounds(plim_cut_solver *solver, int32_t at) {
 
 /* Is the bound so far above the least open one that another node is next? */
 static int may_wait(const plim_cut_solver *solver, int64_t bound) {
-  if (solver->tree.n_open == 0 || solver->best_cost == PLIM_TIME_INFINITE) return 0;
+  if (solver->tree.n_open == 0 || solver->solution.best_cost == PLIM_TIME_INFINITE) return 0;
   int64_t least = plim_cut_tree_least(&solver->tree);
   return bound - least > (solver->cutoff - least) / bound_tuning.node.wait_part;
 }
@@ -174,7 +180,7 @@ static void note_gain(plim_cut_solver *solver, const plim_cut_node *done, int64_
 
 /* Open the sibling; *next is the child nearer to the point. */
 static plim_status branch_on(plim_cut_solver *solver, int32_t at, int32_t column, int32_t *next) {
-  double x = solver->x[column];
+  double x = solver->node.x[column];
   int32_t sibling;
   plim_cut_node one = {at, column, x >= 0.5, solver->tree.node[at].bound, x >= 0.5 ? 1 - x : x};
   plim_cut_node other = {at, column, !one.value, one.bound, 1 - one.way};
@@ -199,12 +205,14 @@ plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t at) {
     note_gain(solver, &solver->tree.node[at], before);
     if (solver->impossible || column < 0 || solver->tree.node[at].bound >= solver->cutoff) return PLIM_OK;
     if (at == 0) {
-      plim_lp_point(solver->lp, solver->x);
+      plim_lp_point(solver->lp, solver->node.x);
       plim_cut_solver_phase(solver, plim_cut_solver_large(solver) ? 100 : bound_tuning.solve.rounding_percent);
-      if (!solver->limits.is_bound_only || !plim_cut_solver_large(solver)) plim_cut_solution_round(solver, solver->x);
+      if (!solver->phase.limits.is_bound_only || !plim_cut_solver_large(solver)) {
+        plim_cut_solution_round(solver, solver->node.x);
+      }
       plim_cut_solver_phase(solver, 100);
       fix_columns(solver);
-      plim_lp_point(solver->lp, solver->x);
+      plim_lp_point(solver->lp, solver->node.x);
     }
     PLIM_TRY(branch_on(solver, at, column, &at));
   }
