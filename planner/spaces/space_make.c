@@ -61,11 +61,19 @@ static plim_status try_keep_all(plan_work *work) {
 
 /* ---- known plans, and the search ---- */
 
+/* Rounds of a search that is not told their number. All rounds together look at a fixed number of events. On a small
+ * graph a round takes fewer decisions too, each of which looks at the events: there are more rounds by that factor. */
+static int64_t usual_rounds(const plim_space_request *request) {
+  const int64_t size = (int64_t)request->problem->n + 10, small = spaces_tuning.program.events_small;
+  if (!request->planner->searches) return spaces_tuning.program.events_before / size;
+  const int64_t rounds = spaces_tuning.program.events_alone / size;
+  const int64_t more = size < small ? rounds * small / size : rounds;
+  return more < spaces_tuning.program.rounds_max ? more : spaces_tuning.program.rounds_max;
+}
+
 static plim_space_search_options search_options(const plan_work *work) {
   const plim_space_request *request = &work->request;
   const int searches = request->planner->searches;
-  int64_t events = searches ? spaces_tuning.program.events_alone : spaces_tuning.program.events_before;
-  int64_t rounds = events / (request->problem->n + 10);
   return (plim_space_search_options){
       .objective = request->model.objective,
       .page = request->model.page,
@@ -78,7 +86,7 @@ static plim_space_search_options search_options(const plan_work *work) {
       .keep_all = plim_space_keep_all(request),
       .n_starts = work->n_starts,
       .start = work->start,
-      .rounds = searches && request->options->iterations > 0 ? request->options->iterations : rounds};
+      .rounds = searches && request->options->iterations > 0 ? request->options->iterations : usual_rounds(request)};
 }
 
 static plim_status try_known(plan_work *work) {

@@ -62,7 +62,8 @@ static const struct plim_spaces_tuning {
     int32_t candidates, events;
   } gather;
   struct {
-    int32_t columns, rounds, events_alone, events_before, bound_parts, refusal_parts, search_parts;
+    int32_t columns, rounds, events_alone, events_before, events_small, rounds_max, bound_parts, refusal_parts,
+        search_parts;
     int64_t search_ns_min, unlimited_ns, solver_ns_min;
   } program;
 } spaces_tuning = {
@@ -161,6 +162,8 @@ static const struct plim_spaces_tuning {
             .rounds = 4,                  /* programs, each for less where the plan of the one before does not fit */
             .events_alone = 750000,       /* events that the rounds of a search look at, without a program ... */
             .events_before = 200000,      /* ... and before one */
+            .events_small = 250,          /* nodes below which a graph gets more rounds ... */
+            .rounds_max = 50000,          /* ... up to so many. More: better plans of small graphs, slower */
             .bound_parts = 8,             /* one part in so many of a time limit is for the bound */
             .refusal_parts = 4,           /* one part in so many is for a refusal after a search */
             .search_parts = 5,            /* one part in so many is for the search before a program */

@@ -257,6 +257,14 @@ Test(cli_graphs, bench_poet_never_has_a_plan_above_recompute_or_paging_alone) {
   const program_run *run = plim_test_program("bench poet --data-dir . --shapes mlp --platform m0 --planners poett");
   plim_test_expect(2, "");
   cr_expect_not_null(strstr(run->error, "no planner is called \"poett\"; did you mean \"poet\"?"), "%s", run->error);
+  /* a program whose solver is missing has no plans; the table says why, once */
+  run = plim_test_shell(
+      "PLIM_SOLVER=/no-solver $PLIMSOLL bench poet --data-dir . --shapes mlp --platform m0 "
+      "--planners poet --time-limit 1s --iterations 10");
+  cr_assert_eq(run->status, 0, "%s", run->error);
+  const char *why = strstr(run->error, "no-solver");
+  cr_assert_not_null(why, "%s", run->error);
+  cr_expect_null(strstr(why + 1, "no-solver"), "%s", run->error);
   (void)plim_test_shell("rm -r poet known.json");
 }
 

@@ -47,6 +47,13 @@ plim_status bench_go_on(const session *s) {
   return plim_fail(s->ctx, PLIM_ECANCEL, "stopped: the table ends here");
 }
 
+void bench_say_missing(const session *s) {
+  static char said[512];
+  if (strcmp(said, plim_context_error(s->ctx)) == 0) return;
+  (void)snprintf(said, sizeof said, "%s", plim_context_error(s->ctx));
+  (void)fprintf(stderr, "plimsoll: %s\n", said);
+}
+
 plim_plan_options bench_planning(const session *s, const char *planner) {
   plim_plan_options planning = plim_plan_options_default();
   planning.planner = planner;

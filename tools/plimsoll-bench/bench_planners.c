@@ -170,6 +170,7 @@ static plim_status run_trial(const trial *r, int32_t percent) {
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   if (has_row(r, status)) {
     progress_clear(&r->t->s->bar);
+    if (status == PLIM_EUNSUPPORTED) bench_say_missing(r->t->s);
     if (o->json) {
       add_row(r, percent, plan, seconds);
     } else {

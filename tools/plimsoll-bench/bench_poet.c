@@ -92,7 +92,9 @@ static plim_status plan(table *t, plim_space_options o, result *out) {
   plim_status status = plim_space_plan_make(t->s->ctx, t->graph, t->platform, &o, NULL, &p);
   *out = (result){.joule = INFINITY, .seconds = (double)(clock() - begin) / CLOCKS_PER_SEC};
   progress_clear(&t->s->bar);
-  if (status == PLIM_ENOFIT || (status != PLIM_OK && o.planner && status == PLIM_EUNSUPPORTED)) return PLIM_OK;
+  const int missing = status == PLIM_EUNSUPPORTED && o.planner;
+  if (missing) bench_say_missing(t->s);
+  if (missing || status == PLIM_ENOFIT) return PLIM_OK;
   PLIM_TRY(status);
   if (p->makespan_ns <= t->deadline_ns) out->joule = p->energy_joule;
   t->known = fmin(t->known, out->joule);
