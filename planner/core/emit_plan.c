@@ -1,7 +1,7 @@
 /* Writes a plan document: a command for each run, with its variant and in-place pairs; a buffer for each persistent
  * storage, lifetime and workspace, with its offset; and the figures. Variants that the plan uses are numbered in the
  * order of their first use. */
-#include "planner/core/placement.h"
+#include "planner/core/evaluation.h"
 
 #include <stdio.h>
 

@@ -20,8 +20,7 @@
 #ifndef PLIM_PLANNER_CORE_INCUMBENT_H
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
-#include "planner/core/placement.h"
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "planner/front/front.h"
 
 /* ==== the task (task.c) ==== */

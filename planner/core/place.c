@@ -3,7 +3,7 @@
  * Invariant: box b of a placement is always the same buffer for the same schedule, since boxes are made in order of
  * lifetimes and then of runs. So offsets can be kept on disk by box (plim_place_at). The packer knows nothing of
  * persistent bytes: they are added to every offset afterwards. */
-#include "planner/core/placement.h"
+#include "planner/core/evaluation.h"
 
 static plim_status grow(plim_context *ctx, void *array, int32_t *capacity, int32_t need, size_t size) {
   if (need <= *capacity) return PLIM_OK;

@@ -5,7 +5,7 @@
  * Cost: O(runs x operands).
  * Source: the evaluator of the sequence formulation (FastSA, NeurIPS 2023), extended to several outputs, updates,
  * workspaces and in-place pairs. */
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 
 #include <string.h>
 

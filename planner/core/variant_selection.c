@@ -7,7 +7,7 @@
  * Example: op v has variant a of 2 ms and 8 bytes of workspace, and variant b of 3 ms and none, each with a key of its
  * own. It runs twice, with 10 and 5 bytes of room. Key a is short of 3 bytes at the second run, key b of none: b wins,
  * and both runs take 3 ms. With one key for both, the first run would take a and the second b. */
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 
 /* Sums over the runs of an op, with the variants of one numerics key. They stand at the first choice that has the key.
  */

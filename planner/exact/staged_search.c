@@ -21,7 +21,6 @@
 #include "planner/exact/dag.h"
 #include "planner/exact/exact_tuning.h"
 #include "planner/exact/lazy_clauses.h"
-#include "planner/exact/moccasin_model.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/random.h"

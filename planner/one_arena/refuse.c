@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "planner/core/placement.h"
+#include "planner/core/evaluation.h"
 #include "planner/pack/solve.h"
 #include "runtime/base/size.h"
 

@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/units.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"

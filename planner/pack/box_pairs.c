@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 #include "runtime/base/effort.h"
 
 typedef enum decision { OPEN, FIRST_BELOW, SECOND_BELOW } decision;

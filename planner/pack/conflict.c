@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "planner/pack/packers.h"
-#include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

@@ -2,7 +2,7 @@
 #include "planner/pack/exact_internal.h"
 
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 
 enum { CHUNK_BOXES = 1 << 16 /* boxes of a block of memory for lists; several times PLIM_EXACT_MAX */ };
 

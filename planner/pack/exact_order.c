@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/random.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 #include "runtime/base/array.h"
 
 enum { DEPTH_FACTOR = 4 /* nodes of the stack for each box: floors rise between boxes */ };

@@ -3,7 +3,6 @@
 #include "planner/pack/packers.h"
 
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/units.h"
 #include "runtime/base/batch.h"
 
 typedef struct searcher {

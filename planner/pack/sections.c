@@ -1,7 +1,7 @@
 /* Sections of time, found by a sweep over begins and ends of boxes, ends first. A section is closed at the first end
  * after a begin: the boxes alive there are a maximal set. O(n log n).
  * Example: boxes with the lifetimes [0, 2), [1, 4), [3, 5) give two sections: the first two boxes, the last two. */
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 
 #include "runtime/base/integers.h"
 

@@ -1,7 +1,7 @@
 /* Selects some boxes as a problem of its own. The unit is the greatest common divisor of all sizes, fixed offsets and
  * gaps: offsets of a canonical packing are sums of those, so nothing is lost, and searches have fewer units. Sizes of
  * 12, 20 and 8 bytes become 3, 5 and 2 units of 4. */
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 
 #include "runtime/base/integers.h"
 

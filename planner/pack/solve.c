@@ -12,7 +12,6 @@
 #include "planner/pack/pack.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/packers.h"
-#include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 

@@ -1,6 +1,6 @@
 /* Boxes in units of the alignment, checked, and their peak by a sweep over time. Sizes are rounded up to units: a
  * packing in units is one in bytes. O(n log n). */
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * offsets. */
 
 #include "planner/paging/command_list.h"
-#include "planner/paging/paging_internal.h"
+#include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 
 enum { SPACES = 2 };

@@ -2,7 +2,7 @@
  * fits into more: where that search finds nothing cheaper, a budget has the plan of the budget before, or
  * keep-all's. */
 #include "planner/front/front.h"
-#include "planner/paging/paging_internal.h"
+#include "planner/paging/paging.h"
 
 typedef struct page_front {
   plim_context *ctx;

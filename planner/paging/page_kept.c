@@ -18,7 +18,7 @@
 
 #include "planner/front/front.h"
 #include "planner/paging/command_list.h"
-#include "planner/paging/paging_internal.h"
+#include "planner/paging/paging.h"
 #include "planner_hash.h"
 #include "runtime/base/cache.h"
 #include "runtime/base/effort.h"

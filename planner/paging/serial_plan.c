@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "planner/paging/command_list.h"
-#include "planner/paging/paging_internal.h"
+#include "planner/paging/paging.h"
 
 typedef struct serial_pass {
   plim_context *ctx;

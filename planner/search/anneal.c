@@ -8,11 +8,10 @@
  * is refused before its area, the most costly term, is added up. The weight grows while the schedule is above the limit
  * and shrinks while it is within: the search stays near the limit, where the best schedules are. Cost: O(degree x log
  * runs) a move. Source: Kirkpatrick, Gelatt, Vecchi, Science 1983. */
-#include "planner/search/search_internal.h"
+#include "planner/search/moves.h"
 
 #include <math.h>
 
-#include "planner/search/moves.h"
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/real.h"

@@ -6,11 +6,10 @@
  * highest position must be covered by the intervals left. Their fractional knapsack is a lower bound on the time of
  * that. Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
  * A node whose peak is within the limit is a leaf. */
-#include "planner/search/search_internal.h"
+#include "planner/search/moves.h"
 
 #include <math.h>
 
-#include "planner/search/moves.h"
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 

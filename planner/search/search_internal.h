@@ -1,5 +1,5 @@
-/* What the files of planner/search share: annealing, the exact neighbourhood that ends its run, a searcher, the
- * portfolio of searchers, the walks of greedy covering. Callers read searches.h. */
+/* What works for an incumbent: a searcher, which makes annealing runs, and the portfolio of searchers; and the walks of
+ * greedy covering, which find a first plan. Callers read searches.h; moves.h has what changes a schedule. */
 #ifndef PLIM_PLANNER_SEARCH_SEARCH_INTERNAL_H
 #define PLIM_PLANNER_SEARCH_SEARCH_INTERNAL_H
 
@@ -10,86 +10,6 @@
 #include "planner/track/memory_profile.h"
 #include "planner/track/track.h"
 #include "runtime/base/random.h"
-
-/* ==== annealing (anneal.c) ==== */
-
-/* Simulated annealing over schedules. */
-
-typedef struct plim_anneal plim_anneal;
-
-/* Is called for each schedule whose peak is within the limit and whose time is below faster_than_ns. It may set
- * faster_than_ns, the limit and `stop`. */
-typedef plim_status plim_on_fit(void *user, plim_anneal *anneal);
-
-/* Is called every few dozen moves. */
-typedef void plim_on_moves(void *user);
-
-struct plim_anneal {
-  plim_mover mover;
-  double hot, cold;    /* first and last temperature, in percentage points of overhead */
-  double weight;       /* of bytes above the limit, in the cost (anneal.c) */
-  double pace;         /* share by which the weight adapts while each op is moved once; 0: it is constant */
-  double time_weight;  /* of overhead in the cost: 1; less where few bytes are the objective */
-  int32_t is_strict;   /* 1: no schedule above the limit is accepted; the first one must be within it */
-  int64_t iterations;  /* moves of this annealing run */
-  int64_t deadline_ns; /* by plim_now_ns; PLIM_TIME_UNLIMITED: none. Temperature follows the larger share used up */
-  int32_t share[PLIM_MOVES]; /* probability of each kind of move, relative to their sum */
-  int32_t runs_an_op_limit;  /* moves run no op more often; 0: no limit */
-  plim_on_fit *on_fit;
-  plim_on_moves *on_moves; /* NULL: none */
-  void *user;              /* first argument of both */
-  int64_t faster_than_ns;
-  /* state and results */
-  double cost;  /* of the schedule in the track */
-  int64_t done; /* moves of all annealing runs so far */
-  int32_t stop; /* 1: end after this move */
-};
-
-/* One annealing run, from the schedule in the track; the last accepted schedule stays there. PLIM_ECANCEL: the context
- * was cancelled. Deterministic without a deadline. */
-PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
-
-/* ==== neighbourhood (neighbourhood.c) ==== */
-
-/* A large neighbourhood that is solved exactly. At one slot of the schedule it decides for up to
- * PLIM_NEIGHBOURHOOD_MAX ops what becomes of their outputs.
- *
- * An *interval* is the time between an item that exists before the slot and its next reader after the slot. Either the
- * item is kept through the interval, or it is recomputed before that reader. Intervals of the inputs of such an item
- * belong to the neighbourhood too. Single moves do not pass from one good combination to another: what lies between
- * exceeds the limit or takes too long. */
-
-enum { PLIM_NEIGHBOURHOOD_MAX = 16 };
-
-typedef struct plim_interval {
-  int32_t op, choice; /* what recomputes the item */
-  int32_t repeat;     /* the run that recomputes it in the schedule now; -1: it is kept */
-  int32_t anchor;     /* the run before which it is recomputed, which belongs to no interval; -1: at the end */
-  int32_t rank;       /* order among intervals of one anchor, then by op */
-  int64_t time_ns;    /* of recomputing */
-  int64_t bytes;      /* that recomputing frees at one position, at most */
-  int32_t run;        /* its run while the branch and bound has it recomputed; -1: kept */
-} plim_interval;
-
-typedef struct plim_neighbourhood {
-  int32_t n;
-  plim_interval interval[PLIM_NEIGHBOURHOOD_MAX]; /* by ascending time for each byte */
-} plim_neighbourhood;
-
-/* Choose the intervals at a slot: repeats after it of ops that ran before it, and items that are kept over it and may
- * be recomputed, with some of their producers. Where there are too many, random ones are taken. The journal must be
- * empty. */
-void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out);
-
-/* Among all schedules that differ in these intervals alone and have a peak within the mover's limit, make the fastest.
- *   limit_ns  in          only a schedule of less time is made
- *   nodes    [1] in out  nodes of branch and bound that are left; at 0 the answer need not be the fastest
- * Returns 1 where one was made, with the change in the journal; else 0, and nothing is changed.
- * O(2^intervals) changes of the track in the worst case, usually some dozens. Deterministic. */
-int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhood, int64_t limit_ns, int64_t *nodes);
-
-/* Make a schedule within the limit faster: gather and solve at `tries` random slots. Empties the journal. */
-void plim_neighbourhood_improve(plim_mover *mover, int32_t tries);
 
 /* ==== searcher (searcher.c) ==== */
 

@@ -3,7 +3,7 @@
  * The journal has each change as it was made. Undoing takes the last one back first, so that the run ids and the order
  * of the sequence are exactly those of before: insert 7, remove 3 is undone by insert 3, remove 7.
  * Source: FastSA, NeurIPS 2023 (add and remove with sorted runs per op), extended to step graphs. */
-#include "planner/track/track_internal.h"
+#include "planner/track/track.h"
 
 #include <assert.h>
 

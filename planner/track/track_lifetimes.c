@@ -1,7 +1,7 @@
 /* The lifetimes of a schedule under change: each remembers its last reader, where its bytes are given back. A new run
  * splits the lifetime before it, and without it the two are one again; reads move ends. An output that may be written
  * over an input does so when that input's lifetime ends there; this is settled last, for the runs that were touched. */
-#include "planner/track/track_internal.h"
+#include "planner/track/track.h"
 
 int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot) {
   int32_t r = track->last[op];

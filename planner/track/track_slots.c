@@ -2,7 +2,7 @@
  * are linked to their neighbours and to the other runs of their op. */
 #include <assert.h>
 
-#include "planner/track/track_internal.h"
+#include "planner/track/track.h"
 
 static void place(plim_track *track, int32_t r, int32_t slot) {
   track->run[r].slot = slot;

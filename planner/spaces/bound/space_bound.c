@@ -29,7 +29,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/bound/space_bound_internal.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

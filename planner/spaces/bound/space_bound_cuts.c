@@ -1,6 +1,6 @@
 /* Cuts of a graph, and what they ask for: the rows of the model that space_bound.c describes. H, needed nodes and gaps
  * are those of its head. */
-#include "planner/spaces/bound/space_bound_internal.h"
+#include "planner/spaces/bound/space_bound.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

@@ -2,7 +2,7 @@
  * over a forest of inputs. Both count the copies between devices. */
 #include <math.h>
 
-#include "planner/spaces/bound/space_bound_internal.h"
+#include "planner/spaces/bound/space_bound.h"
 #include "runtime/base/effort.h"
 
 typedef struct placement_state {

@@ -1,6 +1,6 @@
 /* The model of space_bound.c, relaxed by multipliers. Each row and each queue has a price, and each node is brought in
  * the way that wins most at these prices. */
-#include "planner/spaces/bound/space_bound_internal.h"
+#include "planner/spaces/bound/space_bound.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * in. Each of the two stages takes at least half of the copy's time. */
 #include <math.h>
 
-#include "planner/spaces/program/space_model_internal.h"
+#include "planner/spaces/program/space_model.h"
 
 static int32_t add_column(plim_space_model *model, double cost, int integer) {
   return plim_model_column(&model->linear, cost, 0, 1, integer);

@@ -4,7 +4,7 @@
  * needs may loosen these rows: they prove a bound, and the plan's makespan is the simulator's. */
 #include <math.h>
 
-#include "planner/spaces/program/space_model_internal.h"
+#include "planner/spaces/program/space_model.h"
 
 static double ns(const plim_space_model *model, int64_t time) {
   return plim_space_coefficient(model->time_scale * (double)time);

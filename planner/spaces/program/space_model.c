@@ -12,7 +12,7 @@
  *     used(b) = used(a) + 4 run(b)
  *     used(c) = used(b) - 4 release(a, b) + 4 run(c)
  * Each is at most 12. release(a, b), a freed after b, is at most run(b), and at most 1 - run(c), as c reads a too. */
-#include "planner/spaces/program/space_model_internal.h"
+#include "planner/spaces/program/space_model.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * xengine: copies of what is kept go first in their stage, those of what runs there right after the run. poet: what is
  * paged out goes when its stage begins, what is paged in comes between two stages. fluid: a copy goes in the stage
  * where its first share does. A drop stands where the model releases, or at the end of the stage. */
-#include "planner/spaces/program/space_model_internal.h"
+#include "planner/spaces/program/space_model.h"
 
 static int is_one(const plim_space_model *model, const double *point, const int32_t *grid, int32_t plane, int32_t t,
                   int32_t i) {

@@ -4,7 +4,7 @@
 
 #include "planner/bound/cut_model.h"
 #include "planner/bound/cut_solver.h"
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
 

@@ -1,6 +1,6 @@
 /* planner/core/emit_plan.c: whatever random changes make of a schedule, the checker accepts the plan and its figures.
  * */
-#include "planner/core/placement.h"
+#include "planner/core/evaluation.h"
 
 #include <criterion/criterion.h>
 

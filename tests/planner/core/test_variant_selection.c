@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_seed.h"

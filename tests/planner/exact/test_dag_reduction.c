@@ -1,6 +1,6 @@
 /* planner/exact/dag.c: published graphs pass unchanged; on step graphs every stage schedule of the reduction is a valid
  * schedule of the problem that needs no more bytes, and as many where the reduction says that it is exact. */
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "planner/exact/dag.h"
 
 #include <criterion/criterion.h>

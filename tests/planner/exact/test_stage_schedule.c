@@ -1,6 +1,6 @@
 /* planner/exact/stage_schedule.c, repair.c and stage_model.c: the published example of what is kept and what follows,
  * schedules and their way there and back, repairs, and the points of schedules in the integer program. */
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_model.h"
 

@@ -1,6 +1,5 @@
 /* planner/pack/bottom_up.c: the rules on random boxes, what it declines, and that it learns. */
 #include "planner/pack/packers.h"
-#include "planner/pack/units.h"
 
 #include <criterion/criterion.h>
 

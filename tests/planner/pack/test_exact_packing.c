@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "planner/pack/packers.h"
-#include "planner/pack/units.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published_graphs.h"
 #include "tests/support/test_context.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/pack/niche_internal.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 #include "runtime/base/name.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"

@@ -1,6 +1,6 @@
 /* planner/pack/box_pairs.c against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
 #include "planner/pack/exact_internal.h"
-#include "planner/pack/units.h"
+#include "planner/pack/packers.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,5 @@
 /* planner/search/anneal.c: limits on an annealing run. */
 #include "planner/search/moves.h"
-#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 

@@ -1,11 +1,10 @@
 /* planner/search/neighbourhood.c: what comes out is the fastest of all choices of the intervals, by brute force with
  * the full evaluation; a schedule that is not improved stays as it was. */
 #include "planner/search/moves.h"
-#include "planner/search/search_internal.h"
 
 #include <criterion/criterion.h>
 
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_seed.h"
 

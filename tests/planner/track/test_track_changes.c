@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-#include "planner/core/timeline.h"
+#include "planner/core/evaluation.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "planner/solvers/solver.h"
-#include "planner/spaces/program/space_model_internal.h"
+#include "planner/spaces/program/space_model.h"
 #include "planner/spaces/space_make.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
