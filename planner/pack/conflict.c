@@ -167,7 +167,7 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_TRY_OR_DONE(plim_units_make(ctx, &chosen.boxes, &units));
   if (units.peak_units * chosen.boxes.align > capacity) {
     status = explain_step(&filter, &units, before, out);
-  } else if (chosen.boxes.n <= (units.has_partial_gaps ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
+  } else if (plim_exact_can(&units)) {
     for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;
     status = filter_boxes(&filter, before, out);
   }

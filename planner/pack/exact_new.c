@@ -87,12 +87,16 @@ static plim_status allocate_search(plim_exact *exact) {
   return plim_allocate(ctx, exact->chunk_boxes, sizeof *exact->chunk->boxes, &exact->chunk[0].boxes);
 }
 
+int plim_exact_can(const plim_units *units) {
+  return units->n <= (units->has_partial_gaps ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX);
+}
+
 plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
   plim_context *ctx = units->ctx;
   plim_exact *exact = NULL;
   double *live_units = NULL;
   plim_status status;
-  if (units->n > (units->has_partial_gaps ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
+  if (!plim_exact_can(units)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
   }
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *exact, &exact));

@@ -209,7 +209,7 @@ static plim_status run_methods(pack_state *pack, int32_t rounds) {
   int64_t nodes = (int64_t)rounds * pack_tuning.pack.nodes_a_round / (pack->units.n + 1);
   /* with fewer nodes than two ways from root to leaf nothing is found */
   int64_t asked = pack->has_target ? nodes * pack_tuning.pack.exact_tries : nodes;
-  int useless = asked < 2 * (int64_t)pack->units.n || pack->units.n > PLIM_EXACT_MAX_WITH_GAPS;
+  int useless = asked < 2 * (int64_t)pack->units.n || !plim_exact_can(&pack->units);
   return pack->packed_units <= pack->goal || useless ? PLIM_OK : search_exactly(pack, nodes);
 }
 

@@ -60,11 +60,12 @@ typedef struct plim_pack_goal {
  *   packed_bytes  [1] out  largest offset + bytes
  *   peak_bytes    [1] out  largest sum of live bytes, which no packing is below; may be NULL
  * A round packs from the bottom up, or repairs the best order where that is not possible. Then comes exact search in
- * proportion to the rounds; with a target all of it is for the target.
+ * proportion to the rounds; with a target all of it is for the target. It takes up to 4,096 boxes, or 1,024 where gaps
+ * leave parts of boxes, and is left out where the rounds give it fewer than 2 n nodes.
  * PLIM_EUSAGE: a box that is not allowed. PLIM_ECANCEL: cancelled.
  * A first-fit order takes O(n^2), or O(n log n + pairs that overlap in time x log n) for many boxes; a packing from the
- * bottom up O(n^2) at worst, exact search up to O(rounds) nodes of O(n) each. O(n) bytes of memory. Deterministic
- * without a deadline.
+ * bottom up O(n^2) at worst, exact search up to O(rounds) nodes of O(n) each. O(n) bytes of memory, and for exact
+ * search O(n^2): 200 MB at most. Deterministic without a deadline.
  * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
 PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,
                                     int64_t *packed_bytes, int64_t *peak_bytes);

@@ -175,7 +175,8 @@ enum {
   PLIM_EXACT_UNITS = 1 << 29                     /* capacities are below */
 };
 PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
-void plim_exact_free(plim_exact *exact); /* NULL is legal */
+int plim_exact_can(const plim_units *units); /* Are there few enough boxes? */
+void plim_exact_free(plim_exact *exact);     /* NULL is legal */
 
 /* One search.
  *   capacity  in   units

@@ -285,9 +285,7 @@ static plim_status pack_and_prove(pack_solver *solver) {
   report(solver);
   if (is_done(solver)) return PLIM_OK;
   if (plim_bottom_up_can(&solver->units)) PLIM_TRY(plim_bottom_up_new(&solver->units, &solver->bottom_up));
-  int32_t max_boxes = solver->units.has_partial_gaps ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX;
-  if (solver->chosen.boxes.n > max_boxes ||
-      solver->found.packed_bytes / solver->chosen.boxes.align >= PLIM_EXACT_UNITS) {
+  if (!plim_exact_can(&solver->units) || solver->found.packed_bytes / solver->chosen.boxes.align >= PLIM_EXACT_UNITS) {
     return pack_large(solver);
   }
   if (plim_niche_can(&solver->units)) PLIM_TRY(plim_niche_new(&solver->units, &solver->niche));

@@ -188,6 +188,37 @@ Test(pack, a_target_gets_the_rounds_that_heights_above_it_would_get) {
   plim_test_context_end(ctx);
 }
 
+/* Boxes of a few bytes in 200 commands; the peak is a target that first-fit and packing from the bottom up miss. */
+static int reaches_peak(int32_t n, uint64_t random) {
+  enum { MANY = 1300, COMMANDS = 200 };
+  static plim_box box[MANY];
+  static int64_t offset[MANY];
+  int64_t packed_bytes, peak_bytes;
+  cr_assert_leq(n, MANY);
+  for (int32_t i = 0; i < n; i++) {
+    const int64_t begin = test_random_between(&random, 0, COMMANDS - 1);
+    const int64_t length = 1 + test_random_between(&random, 0, 60) * test_random_between(&random, 0, 60) / 60;
+    box[i] = (plim_box){begin, begin + length, test_random_between(&random, 1, 12), -1};
+  }
+  const plim_boxes boxes = {.n = n, .align = 1, .box = box};
+  cr_assert_eq(plim_pack(ctx, &boxes, (plim_pack_goal){0}, offset, &packed_bytes, &peak_bytes), PLIM_OK);
+  const plim_pack_goal goal = {.target_bytes = peak_bytes, .rounds = 180};
+  cr_assert_eq(plim_pack(ctx, &boxes, goal, offset, &packed_bytes, NULL), PLIM_OK);
+  cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, packed_bytes, packed_bytes), PLIM_OK);
+  return packed_bytes == peak_bytes;
+}
+
+Test(pack, more_than_a_thousand_boxes_are_searched_exactly_too) {
+  enum { CASES = 6 };
+  ctx = plim_test_context();
+  for (int32_t n = 1150; n <= 1300; n += 150) {
+    int reached = 0;
+    for (uint64_t seed = 1; seed <= CASES; seed++) reached += reaches_peak(n, seed);
+    cr_expect_geq(reached, CASES / 3, "%d boxes: %d of %d peaks are reached", n, reached, CASES);
+  }
+  plim_test_context_end(ctx);
+}
+
 static plim_status pack_some(plim_context *c, void *user) {
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   int64_t offset[5], packed_bytes;
