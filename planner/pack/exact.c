@@ -380,7 +380,9 @@ static verdict solve_node(plim_exact *exact, plim_pack_frame *frame, verdict las
   while (last != SOLVED) {
     exact->top = frame->top;
     if (last == FAILED && exact->stopped) return FAILED;
-    if ((last == FAILED && !refuse_box(exact, frame)) || (frame->at = next_box(exact, &frame->part)) < 0) {
+    int may_go_on = last != FAILED || refuse_box(exact, frame);
+    if (may_go_on) frame->at = next_box(exact, &frame->part);
+    if (!may_go_on || frame->at < 0) {
       *memo_at(exact, frame->hash) = frame->hash;
       return FAILED;
     }

@@ -383,26 +383,33 @@ static void close_stale(decode_pass *pass, const plim_op *op) {
   }
 }
 
-static int add_run(decode_pass *pass) {
-  plim_command command = pass->runs->plan->command[pass->now];
-  const plim_op *op = &pass->graph->op[command.op];
-  const plim_variant *variant = &pass->runs->plan->variant[command.variant].variant;
-  int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
+/* Bring what a run reads to its space, choose its in-place pairs, and make room for its outputs and its workspace.
+ * Returns 0 where there is no room. */
+static int prepare_run(decode_pass *pass, const plim_op *op, int64_t workspace_bytes, plim_command *command) {
   int32_t space = pass->space[pass->now], *over = pass->over;
   pin(pass, op->n_reads, op->reads);
   pin(pass, op->n_writes, op->writes);
   for (int32_t i = 0; i < op->n_reads; i++) {
     if (!bring(pass, op->reads[i], space)) return 0;
   }
-  choose_pairs(pass, op, space, &command, over);
-  if (!make_room(pass, space, bytes_to_begin(pass, op, space, over) + workspace_bytes)) {
-    force_pairs(pass, op, space, &command, over);
-    if (!make_room(pass, space, bytes_to_begin(pass, op, space, over) + workspace_bytes)) return 0;
-  }
+  choose_pairs(pass, op, space, command, over);
+  if (make_room(pass, space, bytes_to_begin(pass, op, space, over) + workspace_bytes)) return 1;
+  force_pairs(pass, op, space, command, over);
+  return make_room(pass, space, bytes_to_begin(pass, op, space, over) + workspace_bytes);
+}
+
+/* Add the run pass->now to the list, with the copies that it needs. Returns 0 where there is no room for it. */
+static int add_run(decode_pass *pass) {
+  plim_command command = pass->runs->plan->command[pass->now];
+  const plim_op *op = &pass->graph->op[command.op];
+  const plim_variant *variant = &pass->runs->plan->variant[command.variant].variant;
+  const int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
+  const int32_t space = pass->space[pass->now];
+  if (!prepare_run(pass, op, workspace_bytes, &command)) return 0;
   command.space = space;
   command.queue = pass->spaces->run_queue[space];
   use_storages(pass, op->n_reads, op->reads, space, 0);
-  begin_outputs(pass, op, space, over);
+  begin_outputs(pass, op, space, pass->over);
   use_storages(pass, op->n_updates, op->updates, space, 1);
   for (int32_t i = 0; i < op->n_writes; i++) {
     if (pass->graph->storage[op->writes[i]].bytes > 0) place_of(pass, op->writes[i], space)->last_use = pass->now;

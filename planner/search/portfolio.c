@@ -58,35 +58,48 @@ static int is_far(const plim_incumbent *inc) {
          inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * search_tuning.brief.far_percent;
 }
 
-/* A brief search: two rounds, from what covering has left where that is no plan. Without a plan then, one round from
- * `start`, with the min-memory search in it. While the best is far from its bound, further rounds follow, until one
- * gains too little. */
-static plim_status run_brief(plim_portfolio *portfolio, int64_t moves, int64_t end_ns) {
-  plim_incumbent *inc = portfolio->inc;
+/* So many rounds of a plan, until the best is proved. After the first one they may go on from what was found. */
+static plim_status repeat_round(plim_portfolio *portfolio, plim_round_plan plan, int32_t rounds) {
+  for (int32_t round = 0; round < rounds && !plim_incumbent_proved(portfolio->inc); round++) {
+    PLIM_TRY(plim_portfolio_round(portfolio, &plan));
+    plan.goes_on = goes_on(portfolio);
+  }
+  return PLIM_OK;
+}
+
+/* Further rounds of `part` moves each while the best is far from its bound, until one gains too little, or `left` moves
+ * are used up. */
+static plim_status run_while_far(plim_portfolio *portfolio, int64_t part, int64_t left, int64_t end_ns) {
+  const plim_incumbent *inc = portfolio->inc;
   const int64_t gain_ns = inc->problem->keep_all_ns / 100 * search_tuning.brief.gain_percent;
-  int64_t part = search_tuning.brief.moves_an_op * (int64_t)inc->problem->n_ops, before_ns = INT64_MAX;
-  if (part > moves) part = moves;
-  if (wants_covering(portfolio)) PLIM_TRY(plim_portfolio_cover(portfolio));
-  plim_round_plan plan = {part / search_tuning.portfolio.rounds, end_ns, .goes_on = portfolio->lowest.n > 0};
-  for (int32_t round = 0; round < search_tuning.portfolio.rounds && !plim_incumbent_proved(inc); round++) {
-    PLIM_TRY(plim_portfolio_round(portfolio, &plan));
-    plan.goes_on = goes_on(portfolio);
-  }
-  plan.may_seek = 1;
-  int64_t left = moves - part;
-  if (!inc->has_best) {
-    plan.moves = part;
-    plan.goes_on = plim_portfolio_is_long(portfolio);
-    PLIM_TRY(plim_portfolio_round(portfolio, &plan));
-    left -= part;
-  }
+  int64_t before_ns = INT64_MAX;
   for (; left > 0 && is_far(inc) && before_ns - inc->best_ns >= gain_ns && plim_now_ns() < end_ns; left -= part) {
+    const plim_round_plan plan = {
+        .moves = part < left ? part : left, .end_ns = end_ns, .goes_on = goes_on(portfolio), .may_seek = 1};
     before_ns = inc->best_ns;
-    plan.moves = part < left ? part : left;
-    plan.goes_on = goes_on(portfolio);
     PLIM_TRY(plim_portfolio_round(portfolio, &plan));
   }
   return PLIM_OK;
+}
+
+/* A brief search: two rounds, from what covering has left where that is no plan. Without a plan then, one round from
+ * `start`, with the min-memory search in it. Then run_while_far. */
+static plim_status run_brief(plim_portfolio *portfolio, int64_t moves, int64_t end_ns) {
+  const plim_incumbent *inc = portfolio->inc;
+  const int32_t rounds = search_tuning.portfolio.rounds;
+  int64_t part = search_tuning.brief.moves_an_op * (int64_t)inc->problem->n_ops;
+  if (part > moves) part = moves;
+  int64_t left = moves - part;
+  if (wants_covering(portfolio)) PLIM_TRY(plim_portfolio_cover(portfolio));
+  const plim_round_plan first = {.moves = part / rounds, .end_ns = end_ns, .goes_on = portfolio->lowest.n > 0};
+  PLIM_TRY(repeat_round(portfolio, first, rounds));
+  if (!inc->has_best) {
+    const plim_round_plan seek = {
+        .moves = part, .end_ns = end_ns, .goes_on = plim_portfolio_is_long(portfolio), .may_seek = 1};
+    PLIM_TRY(plim_portfolio_round(portfolio, &seek));
+    left -= part;
+  }
+  return run_while_far(portfolio, part, left, end_ns);
 }
 
 /* The time of the next round. Those before may have taken no time that the clock shows. */
@@ -102,7 +115,10 @@ static plim_status run_longer_rounds(plim_portfolio *portfolio, int64_t round_ns
     const int64_t now_ns = plim_now_ns();
     round_ns = longer_round(round_ns);
     int is_last = (end_ns - now_ns) / 2 < round_ns;
-    const plim_round_plan plan = {INT64_MAX / 2, is_last ? end_ns : now_ns + round_ns, goes_on(portfolio), 1};
+    const plim_round_plan plan = {.moves = INT64_MAX / 2,
+                                  .end_ns = is_last ? end_ns : now_ns + round_ns,
+                                  .goes_on = goes_on(portfolio),
+                                  .may_seek = 1};
     PLIM_TRY(plim_portfolio_round(portfolio, &plan));
   }
   return PLIM_OK;
@@ -114,16 +130,14 @@ static plim_status run_rounds(plim_portfolio *portfolio) {
   int64_t moves = options->iterations > 0 ? options->iterations
                                           : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
-  plim_round_plan plan = {moves / search_tuning.portfolio.rounds, end_ns, .may_seek = 1};
+  plim_round_plan plan = {.moves = moves / search_tuning.portfolio.rounds, .end_ns = end_ns, .may_seek = 1};
   int refused;
   PLIM_TRY(look_ahead(portfolio, &refused));
   if (options->brief && !refused) return run_brief(portfolio, moves, end_ns);
-  for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(inc); round++) {
-    PLIM_TRY(plim_portfolio_round(portfolio, &plan));
-    plan.goes_on = goes_on(portfolio);
-  }
+  if (!refused) PLIM_TRY(repeat_round(portfolio, plan, search_tuning.portfolio.rounds));
   if (wants_third_round(portfolio)) {
     plan.moves = search_tuning.portfolio.third_round * moves;
+    plan.goes_on = goes_on(portfolio);
     PLIM_TRY(plim_portfolio_round(portfolio, &plan));
   }
   if (end_ns == PLIM_TIME_UNLIMITED || options->iterations > 0) return PLIM_OK;

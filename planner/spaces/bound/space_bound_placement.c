@@ -37,8 +37,22 @@ static double least_spread_ns(const placement_state *state, int32_t node, int32_
   return state->options->recompute && !state->problem->node[node].once && again >= 0 ? fmin(again, copy) : copy;
 }
 
-/* The longest path. end [n][devices]: no run of a node on a device ends earlier. What it reads was run there, or ran
- * elsewhere and was copied there, at least by the link that is fastest. */
+/* The output of node u is not in the space of device d earlier. It was run there, or it ran elsewhere and was copied
+ * there, at least by the link that is fastest. end: as of longest_path. */
+static double least_there(const placement_state *state, const double *end, int32_t u, int32_t d) {
+  const int32_t space = state->problem->platform->device[d].space;
+  const double *its = &end[(int64_t)u * state->devices];
+  double there = its[d], copy = -1;
+  for (int32_t e = 0; e < state->devices; e++) {
+    if (state->problem->platform->device[e].space == space) there = fmin(there, its[e]);
+    if (its[e] >= there) continue;
+    if (copy < 0) copy = least_arrival_ns(state, u, space);
+    there = fmin(there, its[e] + copy);
+  }
+  return there;
+}
+
+/* The longest path. end [n][devices]: no run of a node on a device ends earlier. */
 static double longest_path(const placement_state *state, double *end) {
   double longest = 0;
   for (int32_t v = 0; v < state->n; v++) {
@@ -50,16 +64,7 @@ static double longest_path(const placement_state *state, double *end) {
       double *mine = &end[(int64_t)v * state->devices + d], ns = (double)plim_space_run_ns(state->problem, v, d),
              begin = 0;
       for (int32_t i = 0; i < node->n_preds && ns >= 0; i++) {
-        int32_t u = node->pred[i], space = state->problem->platform->device[d].space;
-        const double *its = &end[(int64_t)u * state->devices];
-        double there = its[d], copy = -1;
-        for (int32_t e = 0; e < state->devices; e++) {
-          if (state->problem->platform->device[e].space == space) there = fmin(there, its[e]);
-          if (its[e] >= there) continue;
-          if (copy < 0) copy = least_arrival_ns(state, u, space);
-          there = fmin(there, its[e] + copy);
-        }
-        begin = fmax(begin, there);
+        begin = fmax(begin, least_there(state, end, node->pred[i], d));
       }
       *mine = ns >= 0 && plim_space_has_room(state->problem, state->options->budget, v, d) ? begin + ns : INFINITY;
       least = fmin(least, *mine);
