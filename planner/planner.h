@@ -69,8 +69,8 @@ typedef struct plim_powers {
 double plim_plan_energy(const plim_plan *plan, const plim_powers *powers);
 
 typedef struct plim_paging_device {
-  const char *name;     /* as "cpu:1"; the device is equal to the first one, with an arena of its own ... */
-  int64_t budget_bytes; /* ... of so many bytes */
+  const char *name;     /* as "cpu:1"; the device is equal to the first one */
+  int64_t budget_bytes; /* of its own arena */
 } plim_paging_device;
 
 /* A space to page to, and the link to it; devices beside the first one. In the plan the arena is space 0, then come the
@@ -86,10 +86,10 @@ typedef struct plim_paging {
   int32_t n_devices;  /* beside the first one; 0: one device */
   plim_paging_device device[PLIM_PAGE_DEVICES]; /* [n_devices] */
   int64_t device_latency_ns;                    /* of a copy from one arena to another */
-  double device_bytes_per_ns;
+  double device_bytes_per_ns;                   /* of such a copy */
   plim_homes homes;
-  const plim_plan *beside; /* a plan of another step of the program, or NULL; borrowed. Only storages that it has */
-  const plim_graph *beside_graph; /* at home in the page space, by name, are at home there. Its graph, borrowed */
+  const plim_plan *beside;        /* a plan of another step, or NULL: homes are those that it has, by name; borrowed */
+  const plim_graph *beside_graph; /* the graph of that plan; borrowed */
   const plim_powers *powers;      /* NULL: the plan that takes the least time is wanted; else the least energy */
   int64_t deadline_ns;            /* with powers: of the makespan; 0: none */
   int32_t first_plan; /* 1: the first plan that fits will do, however slow: for the question whether one does */

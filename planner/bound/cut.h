@@ -13,7 +13,7 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
 
 /* Raise inc->bound_ns to what the cut model proves for the class of the problem (PLIM_TIME_INFINITE: no plan fits), and
  * submit the plans that its solutions for program order suggest.
- *   work         as in plim_cut_limits
+ *   work         as in plim_cut_limits: a unit takes about a nanosecond
  *   deadline_ns  by plim_now_ns, PLIM_TIME_UNLIMITED: none
  *   start        the fastest of those plans that fits. When none fits: the one for the whole budget, whose time is the
  *                bound's and whose peak is too high. Left as it is when there is nothing to suggest.
@@ -29,8 +29,9 @@ PLIM_MUST_USE plim_status plim_cut_suggest(plim_incumbent *inc, int64_t work, in
  * bound: the model stops where that much is proved. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns);
 
-/* Work of the cut model for a search: about a tenth of a second, more where a single look at all cuts takes as long,
- * or up to a quarter of the time. */
+/* Work of the cut model for a search, as in plim_cut_limits. Without a time limit it is about a tenth of a second, and
+ * more where a single look at all cuts takes as long. With one it is as many units as PLIM_CUT_PERCENT of the limit has
+ * nanoseconds: the deadline ends it where the machine is slower. */
 enum { PLIM_CUT_PERCENT = 25 };
 int64_t plim_cut_search_work(const plim_incumbent *inc);
 

@@ -202,8 +202,8 @@ PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity,
 
 /* ==== niche search (niche.c) ==== */
 
-/* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as in exact.h. One
- * thread at a time. Memory: up to about 110 n^2 bytes. */
+/* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as it is there.
+ * One thread at a time. Memory: up to about 110 n^2 bytes. */
 
 typedef struct plim_niche plim_niche;
 
