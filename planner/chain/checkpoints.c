@@ -6,8 +6,6 @@
 
 #include "runtime/base/effort.h"
 
-enum { SWEEP_RANGE = 7 /* thresholds of a sweep go down to about e^-7 of all bytes. Set by trial; changes plans */ };
-
 plim_status plim_checkpoints_new(const plim_problem *p, plim_checkpoints **out) {
   plim_context *ctx = p->ctx;
   plim_checkpoints *checkpoints = NULL;
@@ -72,7 +70,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t parts,
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t last = -1;
     int64_t bytes = all;
-    for (int32_t i = 0; i < SWEEP_RANGE * parts && bytes >= 0; i++, bytes -= bytes / parts + 1) {
+    for (int32_t i = 0; i < chain_tuning.sweep_range * parts && bytes >= 0; i++, bytes -= bytes / parts + 1) {
       int32_t n = keep_greedily(checkpoints, (plim_checkpoint_kind)kind, bytes);
       if (n == last) continue;
       last = n;

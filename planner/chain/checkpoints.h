@@ -91,4 +91,12 @@ typedef plim_status plim_checkpoints_visit(void *user, plim_checkpoints *checkpo
 PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t parts,
                                                  plim_checkpoints_visit *visit, void *user);
 
+/* ==== tuning constants ==== */
+
+/* Of planner/chain, in one table. They were set by trial. */
+static const struct plim_chain_tuning {
+  int32_t sweep_range; /* thresholds of a sweep go down to about e^-this of all bytes. Changes plans */
+  int32_t run_ns;      /* ns that a run on demand takes, by guess: for deadlines */
+} chain_tuning = {.sweep_range = 7, .run_ns = 100};
+
 #endif

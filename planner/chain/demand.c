@@ -6,8 +6,6 @@
 
 #include "runtime/base/effort.h"
 
-enum { RUN_NS = 100 /* that a run on demand takes, by guess: for deadlines */ };
-
 plim_status plim_demand_make(const plim_problem *p, plim_demand *out) {
   plim_demand demand = {.problem = p};
   plim_status status;
@@ -79,7 +77,7 @@ plim_status plim_demand_run(plim_demand *demand, int32_t v) {
   push(demand, n++, v);
   while (n > 0) {
     int32_t missing = missing_producer(demand, demand->stack[n - 1], &demand->seen[n - 1]);
-    if (plim_effort_over(ctx, RUN_NS)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+    if (plim_effort_over(ctx, chain_tuning.run_ns)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
     if (missing >= 0) {
       push(demand, n++, missing); /* producers come earlier in program order: no op is on the stack twice */
     } else if (demand->out->n >= demand->runs_limit) {

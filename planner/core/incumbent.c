@@ -16,9 +16,6 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
-/* Rounds of packing up to which what does not fit is packed again, as low as can be. Set by trial; changes plans. */
-enum { SECOND_PACKING_ROUNDS = 96 };
-
 /* What only this file reads. The second half is scratch, overwritten by each submission. */
 struct plim_incumbent_own {
   plim_plan_options options;     /* of a child; those of another incumbent are the caller's */
@@ -183,7 +180,7 @@ static plim_status measure_bytes(plim_incumbent *inc, const plim_schedule *sched
   PLIM_TRY(plim_place(placement, timeline, schedule, target, packing_rounds));
   *bytes = placement->packed_bytes;
   if (*bytes <= inc->task.budget_bytes || inc->has_best) return PLIM_OK;
-  if (packing_rounds == 0 || packing_rounds > SECOND_PACKING_ROUNDS) return PLIM_OK;
+  if (packing_rounds == 0 || packing_rounds > core_tuning.second_packing_rounds) return PLIM_OK;
   plim_placement first = *placement;
   *placement = *spare;
   *spare = first;
@@ -205,17 +202,24 @@ static int is_better(const plim_incumbent *inc, int64_t time_ns, int64_t bytes) 
   return first < best_first || (first == best_first && second < best_second);
 }
 
-/* Make a schedule and its placement the best. *placement becomes the old one, whose memory is used again. */
-static plim_status make_best(plim_incumbent *inc, const plim_schedule *schedule, plim_placement *placement,
-                             int64_t time_ns, int64_t bytes) {
+/* The one function that writes the best. */
+static plim_status set_best(plim_incumbent *inc, const plim_schedule *schedule, int64_t time_ns, int64_t bytes,
+                            int32_t is_adopted) {
   PLIM_TRY(plim_schedule_copy(&inc->best, schedule));
-  plim_placement old = inc->own->best_placement;
-  inc->own->best_placement = *placement;
-  *placement = old;
   inc->best_ns = time_ns;
   inc->best_bytes = bytes;
   inc->has_best = 1;
-  inc->own->is_adopted = 0;
+  inc->own->is_adopted = is_adopted;
+  return PLIM_OK;
+}
+
+/* Make a schedule and its placement the best. *placement becomes the old one, whose memory is used again. */
+static plim_status make_best(plim_incumbent *inc, const plim_schedule *schedule, plim_placement *placement,
+                             int64_t time_ns, int64_t bytes) {
+  PLIM_TRY(set_best(inc, schedule, time_ns, bytes, 0));
+  plim_placement old = inc->own->best_placement;
+  inc->own->best_placement = *placement;
+  *placement = old;
   return PLIM_OK;
 }
 
@@ -332,14 +336,10 @@ plim_status plim_incumbent_merge(plim_incumbent *inc, plim_incumbent *from) {
 }
 
 plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *leader) {
-  inc->bound_ns = leader->bound_ns;
+  plim_incumbent_raise_bound(inc, leader->bound_ns);
   inc->own->is_adopted = 1; /* the leader has merged this best before */
   if (!leader->has_best || !is_better(inc, leader->best_ns, leader->best_bytes)) return PLIM_OK;
-  PLIM_TRY(plim_schedule_copy(&inc->best, &leader->best));
-  inc->best_ns = leader->best_ns;
-  inc->best_bytes = leader->best_bytes;
-  inc->has_best = 1;
-  return PLIM_OK;
+  return set_best(inc, &leader->best, leader->best_ns, leader->best_bytes, 1);
 }
 
 /* Read the schedule of a point. It may come from a file, so its numbers are checked: *right is 0 where one is no op or

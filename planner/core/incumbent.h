@@ -205,4 +205,15 @@ int plim_incumbent_decided(const plim_incumbent *incumbent);
 /* Write the best as a plan made by `planner`, and check it with plim_plan_check. */
 PLIM_MUST_USE plim_status plim_incumbent_emit(plim_incumbent *incumbent, const char *planner, plim_plan **out);
 
+/* ==== tuning constants ==== */
+
+/* Of planner/core, in one table. They were set by trial. second_packing_rounds changes plans; the others change when a
+ * call with a time limit returns. */
+static const struct plim_core_tuning {
+  int32_t second_packing_rounds; /* rounds up to which what does not fit is packed again, as low as can be */
+  int32_t grace_parts;           /* what follows a search ends one part in so many of the time limit after it ... */
+  int64_t grace_ns;              /* ... and so many ns */
+  int64_t limit_ns_min;          /* ns of a time limit, at least: small graphs have a plan then */
+} core_tuning = {.second_packing_rounds = 96, .grace_parts = 20, .grace_ns = 50000000, .limit_ns_min = 50000000};
+
 #endif

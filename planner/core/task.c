@@ -3,13 +3,6 @@
 
 #include "runtime/base/effort.h"
 
-/* Set by trial. They change when a call with a time limit returns. */
-enum {
-  GRACE_PARTS = 20,       /* what follows a search ends one part in so many of the time limit after it ... */
-  GRACE_NS = 50000000,    /* ... and so many ns */
-  MIN_LIMIT_NS = 50000000 /* a shorter time limit counts as this: small graphs have a plan then */
-};
-
 plim_plan_task plim_plan_task_of(const plim_plan_options *options) {
   return (plim_plan_task){.options = options,
                           .budget_bytes = options->budget_bytes,
@@ -31,11 +24,13 @@ int64_t plim_plan_task_left_ns(const plim_plan_task *task) {
 
 plim_plan_options plim_plan_task_options(const plim_plan_options *options) {
   plim_plan_options timed = *options;
-  if (timed.time_limit_ns > 0 && timed.time_limit_ns < MIN_LIMIT_NS) timed.time_limit_ns = MIN_LIMIT_NS;
+  if (timed.time_limit_ns > 0 && timed.time_limit_ns < core_tuning.limit_ns_min) {
+    timed.time_limit_ns = core_tuning.limit_ns_min;
+  }
   return timed;
 }
 
 int64_t plim_plan_task_last_moment(const plim_plan_options *options) {
   int64_t limit_ns = options->time_limit_ns, last_ns = plim_effort_deadline_of(plim_now_ns(), limit_ns);
-  return plim_effort_deadline_of(last_ns, limit_ns / GRACE_PARTS + GRACE_NS);
+  return plim_effort_deadline_of(last_ns, limit_ns / core_tuning.grace_parts + core_tuning.grace_ns);
 }

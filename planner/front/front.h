@@ -41,8 +41,9 @@ typedef struct plim_front_try {
 } plim_front_try;
 
 enum {
-  PLIM_FRONT_TRIES = 4096,    /* tries that are kept, the latest ones */
-  PLIM_FRONT_WEIGHT = 3000000 /* commands and offsets of all points, at most */
+  PLIM_FRONT_TRIES = 4096,         /* tries that are kept, the latest ones */
+  PLIM_FRONT_WEIGHT = 3000000,     /* commands and offsets of all points, at most */
+  PLIM_FRONT_FILES_BYTES = 1 << 28 /* bytes of all files of plan fronts, at most */
 };
 
 typedef struct plim_front {
@@ -57,7 +58,7 @@ typedef struct plim_front {
 } plim_front;
 
 /* An empty plan front is {.ctx = ctx}. */
-void plim_front_free(plim_front *front); /* leaves it empty */
+void plim_front_free(plim_front *front); /* leaves it empty: points may be added again */
 
 /* ---- points ---- */
 

@@ -13,7 +13,6 @@
 
 static const char document_kind[] = "curve";
 enum { CHECKED_VERSION = 2 /* has a checksum */, VERSION = CHECKED_VERSION };
-static const int64_t limit_bytes = INT64_C(256) << 20; /* of all plan fronts */
 
 /* ---- writing ---- */
 
@@ -191,7 +190,7 @@ plim_status plim_front_open(const char *folder, const char *key, plim_front_file
   (void)snprintf(name, sizeof name, "curve-%.16s.json", key);
   plim_cache_path(folder[0] ? folder : NULL, name, file->path);
   if (!file->path[0]) return PLIM_OK;
-  plim_status status = plim_file_read(front->ctx, file->path, limit_bytes, &text, &bytes);
+  plim_status status = plim_file_read(front->ctx, file->path, PLIM_FRONT_FILES_BYTES, &text, &bytes);
   if (status == PLIM_OK) status = plim_front_parse(front->ctx, file->path, text, bytes, key, front);
   plim_file_release(front->ctx, text, bytes);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
@@ -213,6 +212,6 @@ plim_status plim_front_save(const plim_front_file *file, const plim_front *front
   plim_text text = {.ctx = front->ctx};
   plim_front_write(&text, file->key, front);
   plim_status status = plim_cache_save(&text, file->path);
-  if (status == PLIM_OK) status = plim_cache_trim(front->ctx, file->path, "curve-", limit_bytes);
+  if (status == PLIM_OK) status = plim_cache_trim(front->ctx, file->path, "curve-", PLIM_FRONT_FILES_BYTES);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }

@@ -1,8 +1,8 @@
 /* Tuning constants of planner/pack, in one table. Only files of this folder include it.
  *
  * A field says what it counts and where; the table below it has the values. "Measured" cites the row of
- * docs/experiments.md that set the value. The others were set by trial on MiniMalloc's instances and on plans. Those of niche search were set on the
- * families of plimsoll bench tight, and then changed one by one (f69dcba).
+ * docs/experiments.md that set the value. The others were set by trial on MiniMalloc's instances and on plans. Those of
+ * niche search were set on the families of plimsoll bench tight, and then changed one by one (f69dcba).
  * What depends on a value: `pack`, `bottom_up`, `fit`, `exact`, `order` and `pairs` change plans; `solve` and `niche`
  * change only what plimsoll pack finds in its time. Sizes of arrays are enumerators beside the array. */
 #ifndef PLIM_PLANNER_PACK_PACK_TUNING_H

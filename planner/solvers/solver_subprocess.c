@@ -21,7 +21,6 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
-enum { LOOK_MS = 20, MOMENT_NS = 300000000, CANCEL_NS = 100000000 /* a cancel has to end all within the moment */ };
 enum { HIGH_FD = 16 }; /* above those that the process gets */
 
 extern char **environ;
@@ -179,10 +178,10 @@ static void read_until_end(subprocess *run) {
   int speaks = 1;
   while (speaks && !run->ended) {
     struct pollfd look = {.fd = run->socket, .events = POLLIN};
-    int ready = poll(&look, 1, LOOK_MS);
+    int ready = poll(&look, 1, solvers_tuning.look_ms);
     if (ready > 0) speaks = read_message(run);
-    int64_t now_ns = plim_now_ns(), moment_ns = MOMENT_NS;
-    if (plim_context_cancelled(run->ctx)) run->stopping = 1, moment_ns = CANCEL_NS;
+    int64_t now_ns = plim_now_ns(), moment_ns = solvers_tuning.moment_ns;
+    if (plim_context_cancelled(run->ctx)) run->stopping = 1, moment_ns = solvers_tuning.cancel_ns;
     if (run->stopping && !atomic_exchange(&run->share->stop, 1) && run->kill_ns > now_ns + moment_ns) {
       run->kill_ns = now_ns + moment_ns;
     }
@@ -195,7 +194,8 @@ static void read_until_end(subprocess *run) {
 /* Its answer is there, and nothing else that it does counts. It has a moment to close its socket, then it is killed. */
 static void end_process(const subprocess *run) {
   struct pollfd look = {.fd = run->socket}; /* a hang-up is always told */
-  const int64_t end_ns = plim_now_ns() + (plim_context_cancelled(run->ctx) ? CANCEL_NS : MOMENT_NS);
+  const int64_t end_ns =
+      plim_now_ns() + (plim_context_cancelled(run->ctx) ? solvers_tuning.cancel_ns : solvers_tuning.moment_ns);
   int64_t left_ns = end_ns - plim_now_ns();
   while (left_ns > 0 && poll(&look, 1, (int)(left_ns / 1000000) + 1) <= 0) left_ns = end_ns - plim_now_ns();
   if (left_ns <= 0) (void)kill(run->process, SIGKILL);

@@ -142,4 +142,13 @@ PLIM_MUST_USE plim_status plim_solver_program(plim_context *ctx, char *path);
  *   path [PLIM_LIBRARY_PATH_BYTES]  out */
 void plim_solver_script(char *path);
 
+/* ==== tuning constants ==== */
+
+/* Of planner/solvers, in one table. They were set by trial. They change when a solve ends, and no answer. */
+static const struct plim_solvers_tuning {
+  int32_t look_ms;   /* ms between two looks at the caller while a process solves */
+  int64_t moment_ns; /* ns that a process has to answer when it is asked for an end ... */
+  int64_t cancel_ns; /* ... and after a cancel, which has to end all within the moment */
+} solvers_tuning = {.look_ms = 20, .moment_ns = 300000000, .cancel_ns = 100000000};
+
 #endif

@@ -232,5 +232,8 @@ int64_t plim_track_excess(const plim_track *track, int64_t limit) {
 
 int32_t plim_track_usual_capacity(const plim_problem *p) {
   int32_t n = p->n_ops;
-  return n < 200 ? 16 * n + 64 : 4 * n + 2464;
+  const int32_t small = track_tuning.small_ops;
+  if (n < small) return track_tuning.small_runs_an_op * n + track_tuning.runs_more;
+  const int32_t most = track_tuning.small_runs_an_op * small + track_tuning.runs_more; /* where both rules meet */
+  return most + track_tuning.large_runs_an_op * (n - small);
 }

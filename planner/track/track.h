@@ -160,4 +160,15 @@ void plim_track_remove_writes(plim_track *track, int32_t r);
 void plim_track_touch(plim_track *track, int32_t run);
 void plim_track_settle_touched(plim_track *track);
 
+/* ==== tuning constants ==== */
+
+/* Of planner/track, in one table. They were set by trial: plim_track_usual_capacity says why. They change plans, since
+ * no move is made where there is no room for it. */
+static const struct plim_track_tuning {
+  int32_t small_ops;        /* ops below which a graph is small */
+  int32_t small_runs_an_op; /* room of a small graph, in runs for each op ... */
+  int32_t runs_more;        /* ... and so many more */
+  int32_t large_runs_an_op; /* room in runs for each op from small_ops on */
+} track_tuning = {.small_ops = 200, .small_runs_an_op = 16, .runs_more = 64, .large_runs_an_op = 4};
+
 #endif
