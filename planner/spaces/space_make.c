@@ -64,7 +64,7 @@ static plim_status try_keep_all(plan_work *work) {
 /* Rounds of a search that is not told their number. All rounds together look at a fixed number of events. On a small
  * graph a round takes fewer decisions too, each of which looks at the events: there are more rounds by that factor. */
 static int64_t usual_rounds(const plim_space_request *request) {
-  const int64_t size = (int64_t)request->problem->n + 10, small = spaces_tuning.program.events_small;
+  const int64_t size = (int64_t)request->problem->n + 10, small = spaces_tuning.program.small_nodes;
   if (!request->planner->searches) return spaces_tuning.program.events_before / size;
   const int64_t rounds = spaces_tuning.program.events_alone / size;
   const int64_t more = size < small ? rounds * small / size : rounds;

@@ -109,7 +109,7 @@ static const struct plim_spaces_tuning {
     int32_t rounds;        /* programs, each for less where the plan of the one before does not fit */
     int32_t events_alone;  /* events that the rounds of a search look at, without a program ... */
     int32_t events_before; /* ... and before one */
-    int32_t events_small;  /* nodes below which a graph gets more rounds ... */
+    int32_t small_nodes;   /* nodes, and ten more, below which a graph gets more rounds ... */
     int32_t rounds_max;    /* ... up to so many. More: better plans of small graphs, slower */
     int32_t bound_parts;   /* one part in so many of a time limit is for the bound */
     int32_t refusal_parts; /* one part in so many is for a refusal after a search */
@@ -176,7 +176,7 @@ static const struct plim_spaces_tuning {
                 .rounds = 4,
                 .events_alone = 750000,
                 .events_before = 200000,
-                .events_small = 250,
+                .small_nodes = 250,
                 .rounds_max = 50000,
                 .bound_parts = 8,
                 .refusal_parts = 4,
