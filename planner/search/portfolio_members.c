@@ -22,14 +22,14 @@ static plim_status of_member(const plim_portfolio *portfolio, const plim_portfol
   return plim_fail(portfolio->inc->problem->ctx, status, "%s", plim_context_error(member->ctx));
 }
 
-/* An incumbent of the member's own, in a fork of the context. */
+/* An incumbent of the member's own with the same task, in a fork of the context. */
 static plim_status fork_member(const plim_portfolio *portfolio, plim_portfolio_member *member) {
   PLIM_TRY(plim_context_fork(portfolio->inc->problem->ctx, &member->ctx));
   member->problem = *portfolio->inc->problem;
   member->problem.ctx = member->front.ctx = member->ctx;
   PLIM_TRY(
       of_member(portfolio, member, plim_incumbent_begin(&member->problem, portfolio->inc->task.options, &member->inc)));
-  member->inc->task.started_ns = portfolio->inc->task.started_ns;
+  member->inc->task = portfolio->inc->task;
   if (portfolio->inc->shared.front) member->inc->shared.front = &member->front;
   return PLIM_OK;
 }

@@ -75,3 +75,28 @@ Test(searcher, a_cap_on_runs_is_kept_where_an_op_would_run_more_often) {
   cr_assert_eq(most_runs_after(&c, 2), 2);
   planner_case_free(&c);
 }
+
+/* Moccasin's first search may run an op a few times only, with any number of threads. */
+Test(searcher, every_searcher_of_a_portfolio_has_the_task_of_its_incumbent) {
+  enum { SEARCHERS = 3, CAP = 2, LESS = 4 };
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_plan_options options = plim_plan_options_default();
+  options.unpacked = 1;
+  options.budget_bytes = 5;
+  options.threads = SEARCHERS;
+  planner_case c = planner_case_make(ctx, dag_chain(ctx, 12, 0), NULL, &options);
+  plim_portfolio_member member[SEARCHERS] = {{.status = PLIM_OK}};
+  plim_portfolio portfolio = {.n = SEARCHERS, .member = member};
+  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &portfolio.inc), PLIM_OK);
+  portfolio.inc->task.runs_an_op_limit = CAP;
+  portfolio.inc->task.budget_bytes = LESS;
+  for (int32_t i = 0; i < SEARCHERS; i++) {
+    cr_assert_eq(plim_portfolio_begin_member(&portfolio, i), PLIM_OK);
+    cr_expect_eq(member[i].searcher.anneal.runs_an_op_limit, CAP, "searcher %d", (int)i);
+    cr_expect_eq(member[i].searcher.anneal.mover.limit, LESS, "searcher %d", (int)i);
+  }
+  for (int32_t i = 0; i < SEARCHERS; i++) plim_portfolio_end_member(&portfolio, i);
+  plim_incumbent_end(portfolio.inc);
+  planner_case_free(&c);
+}
