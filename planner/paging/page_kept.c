@@ -10,8 +10,9 @@
  * A plan of a file has the name of the search that it comes from, by budgets and effort. A search is not repeated with
  * equal budgets, rates and effort: the best kept plan is taken.
  *
- * A kept plan is believed as far as this call can see: its variants are rows of the profile, and the checker proves it
- * with the times that the links have now. A file that is missing or wrong in any way holds no plans. */
+ * A kept plan is believed as far as this call can see: its variants are rows of the profile, keep-all takes what the
+ * profile says, its bound is not above that of this call, and the checker proves it with the times that the links have
+ * now. A file that is missing or wrong in any way holds no plans. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,9 @@ typedef struct kept_plans {
   const plim_graph *graph;
   const plim_profile *profile;
   const plim_plan_options *options;
-  plim_queue_spaces spaces; /* of the options */
+  plim_queue_spaces spaces;  /* of the options */
+  int64_t least_ns, most_ns; /* of keep-all, by the profile; most_ns -1: the sum has no int64_t */
+  int64_t bound_ns;          /* of plans on several devices */
   char path[PLIM_FILE_PATH_BYTES], prefix[PREFIX_BYTES];
   char search[PLIM_PLANS_NAME_BYTES]; /* name of the search of this call */
   int32_t is_known;                   /* 1: the file has the plan of that search, or a better one */
@@ -134,7 +137,34 @@ static int has_rows(const kept_plans *kept, const plim_plan *plan) {
   return 1;
 }
 
-/* ---- the rates of this call ---- */
+/* ---- times of this call ---- */
+
+/* Keep-all has a variant of each op that ties with the fastest one: the least and the most that this may take. */
+static plim_status find_times(kept_plans *kept) {
+  const plim_profile *profile = kept->profile;
+  int64_t least_ns = 0, most_ns = 0;
+  for (int32_t o = 0; o < profile->n_ops && most_ns >= 0; o++) {
+    const plim_variant *variant = &profile->variant[profile->first[o]];
+    const int32_t n = profile->first[o + 1] - profile->first[o];
+    const int64_t tied_ns = variant[plim_variants_fastest(variant, n, NULL)].time_ns;
+    int64_t fastest_ns = tied_ns;
+    for (int32_t i = 0; i < n; i++) {
+      if (variant[i].time_ns < fastest_ns) fastest_ns = variant[i].time_ns;
+    }
+    least_ns += fastest_ns;
+    most_ns = plim_add_checked(most_ns, tied_ns);
+  }
+  kept->least_ns = kept->bound_ns = least_ns;
+  kept->most_ns = most_ns;
+  if (most_ns < 0) return PLIM_OK;
+  return plim_queue_bound(kept->graph, profile, kept->options->paging, least_ns, &kept->bound_ns);
+}
+
+/* The bound that the file has, unless it is above what every plan on these devices is known to take. */
+static int64_t bound_of(const kept_plans *kept, const plim_plan *plan) {
+  const int64_t most_ns = plim_plan_other_devices(plan) > 0 ? kept->bound_ns : plan->keep_all_ns;
+  return plan->bound_ns < most_ns ? plan->bound_ns : most_ns;
+}
 
 /* Are the storages and links of the plan's copies there? */
 static int has_links(const kept_plans *kept, const plim_plan *plan) {
@@ -164,11 +194,13 @@ static plim_status retime(const kept_plans *kept, const plim_plan *plan, plim_pl
   plim_plan draft = *plan;
   plim_command *command = NULL;
   *out = NULL;
+  if (plan->keep_all_ns < kept->least_ns || plan->keep_all_ns > kept->most_ns) return PLIM_OK;
   if (!has_links(kept, plan)) return PLIM_OK;
   PLIM_TRY(plim_allocate(kept->ctx, plan->n_commands, sizeof *command, &command));
   set_copies(kept, plan, command);
   draft.command = command;
   draft.page = kept->spaces.page;
+  draft.bound_ns = bound_of(kept, plan);
   plim_status status = plim_paging_plan_for(kept->graph, &draft, kept->options->budget_bytes, out);
   plim_release(kept->ctx, command, plan->n_commands, sizeof *command);
   if (status == PLIM_OK) (*out)->proved = plan->proved && (*out)->time_ns == (*out)->bound_ns;
@@ -334,6 +366,7 @@ plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, co
   if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
   plim_queue_spaces_make(options, &kept.spaces);
   PLIM_TRY(find_names(&kept));
+  PLIM_TRY(find_times(&kept));
   if (!kept.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
   const plim_status status = make_or_take_kept(&kept, out, from_front);
   plim_plans_free(kept.plans);

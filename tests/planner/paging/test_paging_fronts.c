@@ -1,5 +1,7 @@
 /* Plans that page for several budgets: fronts, and plans that are kept between calls. */
 #include <criterion/criterion.h>
+#include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +113,61 @@ Test(paging_fronts, a_cancelled_call_has_the_plan_that_was_kept) {
   cr_assert_eq(was_kept, 1);
   plim_test_folder_remove();
   paging_rig_free(&r);
+}
+
+/* Replace the number behind `name` in each kept file of plans. A number has as many digits as before, or fewer. */
+static void edit_kept(const char *folder, const char *name, const char *number) {
+  char pattern[4096], key[64];
+  glob_t found;
+  (void)snprintf(pattern, sizeof pattern, "%s/paged-*", folder);
+  (void)snprintf(key, sizeof key, "\"%s\": ", name);
+  cr_assert_eq(glob(pattern, 0, NULL, &found), 0);
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    FILE *file = fopen(found.gl_pathv[i], "r+");
+    static char text[1 << 20];
+    cr_assert(file);
+    const size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = 0;
+    char *at = strstr(text, key);
+    cr_assert(at, "no %s in %s", name, found.gl_pathv[i]);
+    for (at += strlen(key); *at >= '0' && *at <= '9'; at++) *at = *number ? *number++ : ' ';
+    rewind(file);
+    cr_assert_eq(fwrite(text, 1, n, file), n);
+    cr_assert_eq(fclose(file), 0);
+  }
+  globfree(&found);
+}
+
+static plim_plan *make_cancelled(paging_rig *r) {
+  plim_plan_result made = {.plan = NULL};
+  plim_context_cancel(r->ctx);
+  const plim_status status = plim_plan_search(r->ctx, r->graph, r->profile, &r->options, &made);
+  cr_assert(status == PLIM_OK || !made.plan);
+  return made.plan;
+}
+
+Test(paging_fronts, figures_of_a_kept_plan_are_those_of_the_call) {
+  static const struct {
+    const char *name, *number;
+  } edit[] = {{"keep_all_ns", "0"}, {"keep_all_ns", "1"}, {"bound_ns", NULL}};
+  for (size_t i = 0; i < sizeof edit / sizeof *edit; i++) {
+    paging_rig r = {0};
+    char time[32];
+    int32_t was_kept = 0;
+    paging_rig_make(&r, 16, 1);
+    const int64_t time_ns = make_alone(&r, r.options.budget_bytes, 1, plim_test_folder(), &was_kept);
+    plim_plan *before = make_cancelled(&r);
+    cr_assert(before && before->bound_ns < before->time_ns);
+    (void)snprintf(time, sizeof time, "%lld", (long long)time_ns);
+    edit_kept(r.options.front_folder, edit[i].name, edit[i].number ? edit[i].number : time);
+    plim_plan *after = make_cancelled(&r);
+    if (after) cr_expect_eq(after->keep_all_ns, before->keep_all_ns, "edit %d", (int)i);
+    if (after) cr_expect_eq(after->bound_ns, before->bound_ns, "edit %d", (int)i);
+    plim_plan_free(before);
+    plim_plan_free(after);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
 }
 
 /* ---- energy ---- */
