@@ -407,7 +407,7 @@ Test(cli_pages, a_front_beside_other_spaces_has_a_table_and_a_picture_and_ends_i
                         "--memory host=1GiB --front --points 4 -o f.svg >f.txt && "
                         "test $(wc -l <f.csv) -ge 4 && grep -q 'class=.plan' f.svg && ! grep -q nan f.svg");
   plim_test_expect(0, "");
-  (void)plim_test_program("plan " SMALL "--threads 2 --memory cpu:0=70%%,cpu:1=70%% --front --points 3 -o two.svg");
+  (void)plim_test_program("plan " SMALL "--threads 2 --memory cpu:0=98%%,cpu:1=98%% --front --points 3 -o two.svg");
   plim_test_expect(0, "");
   const program_run *run = plim_test_shell(
       "time -p timeout 60 $PLIMSOLL plan --model resnet20 --batch 32 --data synthetic --model-costs --no-cache -q "
@@ -415,6 +415,12 @@ Test(cli_pages, a_front_beside_other_spaces_has_a_table_and_a_picture_and_ends_i
   cr_expect_eq(run->status, 0, "%s", run->error);
   (void)plim_test_program("plan " SMALL "--memory 50%% --front");
   plim_test_expect(2, "with several spaces --memory bounds the others");
+}
+
+Test(cli_pages, a_front_above_the_arena_s_budget_is_refused) {
+  const program_run *run = plim_test_program("plan " SMALL "--memory cpu=1,host=1GiB --front --points 3 -o f.csv");
+  cr_expect_eq(run->status, 4, "%s%s", run->out, run->error);
+  cr_expect_not_null(strstr(run->error, "no budget of the arena up to 1 B (1 bytes) has a plan"), "%s", run->error);
 }
 
 /* ---- what does not go together ---- */
