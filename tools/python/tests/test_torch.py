@@ -321,6 +321,26 @@ class Uses(unittest.TestCase):
             self.refuses(name, pt.Unsupported, pt.compile, WithLoss(kind(net)), "1GiB")
         self.refuses("the model has no parameters", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
 
+    def test_a_step_with_a_part_in_no_graph_is_refused_in_bytes_of_the_whole_step(self):
+        class Recurrent(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = torch.nn.GRU(32, 32, batch_first=True)
+
+            def forward(self, x, y):
+                return F.mse_loss(self.net(x)[0], y)
+
+        torch.manual_seed(0)
+        model, batch = Recurrent(), (torch.randn(16, 12, 32), torch.randn(16, 12, 32))
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
+            pt.compile(model, budget="100%")(*batch)
+        self.assertNotIn("within 1 B", str(refused.exception))
+        self.assertIn("not all of the step is in its graphs", str(refused.exception))
+        step = pt.compile(model, budget=refused.exception.smallest_bytes)
+        step(*batch)
+        self.assertLessEqual(step.report().measured_bytes, refused.exception.smallest_bytes)
+        self.assertIn("graph break", str(step.report()))
+
     def test_the_wrapper_of_several_processes_is_refused_with_what_to_do(self):
         import torch.distributed
 

@@ -42,14 +42,21 @@ class Recomputed:
 class StepPlan:
     """A plan of one training step.
 
-    plan            the plan; its order has indices of graph.ops
-    graph           the step as ops in program order
-    keep_all_bytes  peak where nothing is recomputed
+    plan      the plan; its order has indices of graph.ops
+    graph     the step as ops in program order
+    keep_all  the plan that recomputes nothing, where it was made; else it is made when it is asked for
     """
 
     plan: Plan
     graph: Graph
-    keep_all_bytes: int
+    keep_all: Plan | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def keep_all_bytes(self) -> int:
+        """Peak where nothing is recomputed."""
+        if self.keep_all is None:
+            self.keep_all = self.graph.plan(None)
+        return self.keep_all.peak_bytes
 
     @property
     def ops(self) -> list[str]:
@@ -140,7 +147,7 @@ def plan(
     found = keep_all
     if budget is not None:
         found = graph.plan(parse_bytes(budget, keep_all.peak_bytes), **options)
-    return StepPlan(found, graph, keep_all.peak_bytes)
+    return StepPlan(found, graph, keep_all)
 
 
 def _shortened(batch: tuple, size: int, to: int) -> tuple:

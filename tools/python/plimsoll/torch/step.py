@@ -84,7 +84,7 @@ class Report:
         if len(self.pieces) > 1:
             shares = ", ".join(format_bytes(piece.plan.budget_bytes or 0) for piece in self.pieces)
             lines.append(f"{'graphs':<20} {len(self.pieces)}, which share the budget: {shares}, parameters in each")
-            lines += [f"{'graph break':<20} {reason}" for reason in self.breaks]
+        lines += [f"{'graph break':<20} {reason}" for reason in self.breaks]
         for piece in self.pieces:
             rows = piece.reasons()
             lines += [f"{'recomputed':<20} {row}" for row in rows[:MOST_ROWS]]
@@ -182,6 +182,7 @@ class _Shaped:
         self.copied_bytes = 0  # of filters in another layout, which the forward keeps for the backward below level PLAIN
         self.settled = False  # a measured plan is taken, where there is one within the budget
         self.compiling = False  # the compiler may be asked
+        self.breaks: list[str] = []  # why the compiler broke the graph
         self.reserved: int | None = None  # of the GPU, as Report.reserved_bytes
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.device = device_of(step.model)
@@ -197,9 +198,10 @@ class _Shaped:
         step, index = self.step, len(self.pieces)
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
-        keep_all = graph.plan(None, measured=True)
+        keep_all = None
         if not step.budget_bytes and (not self.budget_bytes or (index and not self.shares)):
             # of several graphs that of the largest, until _share() knows them all
+            keep_all = graph.plan(None, measured=True)
             self.budget_bytes = max(self.budget_bytes, parse_bytes(step.budget, keep_all.peak_bytes))
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor":
@@ -212,7 +214,7 @@ class _Shaped:
             from . import inductor
 
             inductor.set_level(self.level, None if self.shares else self._room())
-        self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
+        self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all)))
         return found.order
 
     def _note_workspaces(self, joint: Joint, costs: list[Cost]):
@@ -448,7 +450,6 @@ class _Shaped:
 
     def _first_run(self):
         """Compiles and plans. In a step of several graphs, the second time with shares of the budget."""
-        self.breaks = []
         for _ in range(2):
             before = dict(counters["graph_break"])
             self._compile()
@@ -467,11 +468,13 @@ class _Shaped:
                 self.compiling = False
             if not self.pieces:
                 raise capture.Unsupported("the compiler found no graph with a backward in the step")
-            if len(self.pieces) == 1 or self.shares:
+            if self.shares:
                 return
             self.breaks = [
                 " ".join(reason.split())[:200] for reason, n in counters["graph_break"].items() if n > before.get(reason, 0)
             ]
+            if len(self.pieces) == 1:
+                return
             self._share()
 
     def _meter(self):
@@ -527,7 +530,10 @@ class _Shaped:
     def _prepare(self) -> Report:
         """Plan, compile and measure, until a step's measured peak is within the budget, and the plan is close to it."""
         for round_ in range(1, ROUNDS + 1):
-            measured = self._round()
+            try:
+                measured = self._round()
+            except DoesNotFit as refusal:
+                raise self._beside(refusal) from None
             over = measured - self.budget_bytes
             plan = self.pieces[0].planned.plan
             if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
@@ -552,6 +558,20 @@ class _Shaped:
             if measured <= self.budget_bytes:
                 return self._report(measured, round_)
         raise self._too_large(measured, round_)
+
+    def _beside(self, refusal: DoesNotFit) -> DoesNotFit:
+        """A refusal in bytes of the whole step, where it is of a plan for what a measured step left."""
+        if self.set_aside == 0 or self.step.backend == "inductor":
+            return refusal
+        small = refusal.smallest_bytes + self.set_aside
+        sentence = (
+            f"no plan was found within {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes): a step with "
+            f"a plan within it took {self.set_aside} bytes more, and the smallest budget with a plan beside these is "
+            f"{format_bytes(small)} ({small} bytes)"
+        )
+        for reason in self.breaks:
+            sentence += f"; not all of the step is in its graphs, which are planned: {reason}"
+        return DoesNotFit(sentence, small, refusal.bound_bytes, refusal.op)
 
     def _again(self, plan: Plan, measured: int) -> bool:
         """Is another plan worth a round? In eager mode, where what ops take in the step is known only now; with fused
