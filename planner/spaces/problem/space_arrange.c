@@ -82,10 +82,11 @@ static void move_up(arrange_pass *pass, int32_t e) {
   pass->position[e] = q;
 }
 
-/* Move every copy before the event at its position. */
-static plim_status move_copies(arrange_pass *pass) {
+/* Move every copy before the event at its position. *moved 0: none moves, and the sequence is as it was. */
+static plim_status move_copies(arrange_pass *pass, int32_t *moved) {
   plim_space_sequence *s = pass->sequence;
   int32_t n = 0, *head = pass->head, *next = pass->next;
+  *moved = 0;
   find_touches(pass);
   for (int32_t l = 0; l < pass->problem->platform->n_links; l++) pass->link_ns[l] = INT64_MAX;
   for (int32_t e = 0; e < s->n; e++) head[e] = -1;
@@ -95,7 +96,9 @@ static plim_status move_copies(arrange_pass *pass) {
     if (pass->position[e] == e) continue;
     next[e] = head[pass->position[e]];
     head[pass->position[e]] = e;
+    *moved = 1;
   }
+  if (!*moved) return PLIM_OK;
   for (int32_t q = 0; q < s->n; q++) {
     for (int32_t e = head[q]; e >= 0; e = next[e]) pass->events[n++] = s->event[e];
     if (pass->position[q] == q) pass->events[n++] = s->event[q];
@@ -228,6 +231,7 @@ plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, in
                                plim_space_events *out) {
   plim_context *ctx = s->problem->ctx;
   arrange_pass pass = {.sequence = s, .problem = s->problem, .budget = budget};
+  int32_t moved = 0;
   plim_status status;
   lay_out(&pass, &pass.block);
   PLIM_TRY(plim_block_allocate(ctx, &pass.block));
@@ -235,8 +239,8 @@ plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, in
   for (int32_t l = 0; l < pass.problem->platform->n_links; l++)
     pass.queue_link[l] = plim_platform_queue_link(pass.problem->platform, l);
   set_times(&pass);
-  if (spread) PLIM_TRY_OR_DONE(move_copies(&pass));
-  set_times(&pass);
+  if (spread) PLIM_TRY_OR_DONE(move_copies(&pass, &moved));
+  if (moved) set_times(&pass);
   memcpy(pass.end, s->last, (size_t)s->n * sizeof *pass.end);
   if (spread) hold_sources(&pass);
   list_ends(&pass);

@@ -97,6 +97,26 @@ plim_status plim_space_sequence_copy(plim_space_sequence *to, const plim_space_s
   return PLIM_OK;
 }
 
+plim_status plim_space_sequence_copy_analysed(plim_space_sequence *to, const plim_space_sequence *from) {
+  const int64_t n = from->n, cells = (int64_t)from->problem->platform->n_spaces * from->problem->n;
+  const int64_t reads = from->first_read[n];
+  PLIM_TRY(plim_space_sequence_copy(to, from));
+  PLIM_TRY(plim_array_reserve(to->problem->ctx, &to->read, &to->read_capacity, reads, sizeof *to->read));
+  memcpy(to->last, from->last, (size_t)n * sizeof *to->last);
+  memcpy(to->previous_filler, from->previous_filler, (size_t)n * sizeof *to->previous_filler);
+  memcpy(to->first_read, from->first_read, (size_t)(n + 1) * sizeof *to->first_read);
+  if (reads > 0) memcpy(to->read, from->read, (size_t)reads * sizeof *to->read);
+  memcpy(to->latest, from->latest, (size_t)cells * sizeof *to->latest);
+  for (int32_t space = 0; space < from->problem->platform->n_spaces; space++) {
+    memcpy(plim_space_live(to, space), plim_space_live(from, space), (size_t)n * sizeof *to->live);
+    memcpy(to->block_peak + space * n_blocks(to->capacity), from->block_peak + space * n_blocks(from->capacity),
+           (size_t)n_blocks(n) * sizeof *to->block_peak);
+  }
+  to->valid = 1;
+  to->n_idle = 0;
+  return PLIM_OK;
+}
+
 plim_status plim_space_sequence_insert(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *event) {
   PLIM_TRY(plim_space_sequence_reserve(s, (int64_t)s->n + n));
   memmove(s->event + at + n, s->event + at, (size_t)(s->n - at) * sizeof *s->event);
@@ -267,19 +287,26 @@ int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int
   return e;
 }
 
-int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes,
-                             int64_t budget) {
+/* The first event of [from, to) at which more than max_bytes are alive; to: none. */
+static int32_t first_above(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t max_bytes) {
   const int64_t *live = plim_space_live(s, space), *peak = s->block_peak + space * n_blocks(s->capacity);
-  int64_t max_bytes = budget - bytes;
-  if (budget == INT64_MAX) return 1;
   for (int32_t e = from; e < to; e++) {
-    if (e % PLIM_SPACE_BLOCK == 0 && e + PLIM_SPACE_BLOCK <= to && peak[e / PLIM_SPACE_BLOCK] <= max_bytes) {
+    if (e % PLIM_SPACE_BLOCK == 0 && peak[e / PLIM_SPACE_BLOCK] <= max_bytes) {
       e += PLIM_SPACE_BLOCK - 1;
     } else if (live[e] > max_bytes) {
-      return 0;
+      return e;
     }
   }
-  return 1;
+  return to;
+}
+
+int32_t plim_space_sequence_first_above(const plim_space_sequence *s, int32_t space, int32_t from, int64_t bytes) {
+  return first_above(s, space, from, s->n, bytes);
+}
+
+int plim_space_sequence_fits(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes,
+                             int64_t budget) {
+  return budget == INT64_MAX || first_above(s, space, from, to, budget - bytes) >= to;
 }
 
 void plim_space_sequence_add_bytes(plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t bytes) {

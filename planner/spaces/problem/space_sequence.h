@@ -69,6 +69,8 @@ void plim_space_sequence_free(plim_space_sequence *sequence);
 PLIM_MUST_USE plim_status plim_space_sequence_take(plim_space_sequence *sequence, const plim_space_events *events);
 /* The events alone. */
 PLIM_MUST_USE plim_status plim_space_sequence_copy(plim_space_sequence *to, const plim_space_sequence *from);
+/* The events of an analysed sequence, with its analysis. O(events), in plain copies of the arrays. */
+PLIM_MUST_USE plim_status plim_space_sequence_copy_analysed(plim_space_sequence *to, const plim_space_sequence *from);
 PLIM_MUST_USE plim_status plim_space_sequence_reserve(plim_space_sequence *sequence, int64_t n);
 
 /* The space that an event fills. */
@@ -104,6 +106,10 @@ int32_t plim_space_sequence_find(const plim_space_sequence *sequence, int32_t no
 /* Is there room for so many bytes at all events of [from, to)? */
 int plim_space_sequence_fits(const plim_space_sequence *sequence, int32_t space, int32_t from, int32_t to,
                              int64_t bytes, int64_t budget);
+
+/* The first event from `from` on at which more bytes are alive; n: there is none. */
+int32_t plim_space_sequence_first_above(const plim_space_sequence *sequence, int32_t space, int32_t from,
+                                        int64_t bytes);
 
 /* Take the buffer of event e out of an analysed sequence: what read it reads the buffer that was there before it, whose
  * bytes then stay. The event is VOID; close up and analyse after the last. */

@@ -244,9 +244,9 @@ static int find_short(cover_pass *pass) {
     const int64_t *live = plim_space_live(s, space);
     int64_t budget = pass->rules->budget[space];
     if (budget == INT64_MAX) continue;
-    for (int32_t e = 0; e < s->n; e++) {
+    for (int32_t e = -1; (e = plim_space_sequence_first_above(s, space, e + 1, budget)) < s->n;) {
       double share = (double)(live[e] - budget) / (double)(budget > 0 ? budget : 1);
-      if (live[e] <= budget || share <= worst) continue;
+      if (share <= worst) continue;
       if (pass->weights->first && pass->at >= 0 && e >= pass->at) break;
       worst = pass->weights->first ? 0 : share;
       pass->at = e;

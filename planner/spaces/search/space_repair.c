@@ -166,6 +166,7 @@ plim_status plim_space_prune(plim_space_sequence *s, const plim_space_rules *rul
       plim_space_sequence_void(s, e);
       removed = 1;
     }
+    if (!removed) break; /* the sequence is analysed as it is */
     plim_space_sequence_close_up(s);
     PLIM_TRY(plim_space_sequence_analyse(s));
   }

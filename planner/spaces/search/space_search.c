@@ -87,6 +87,12 @@ static void move_event(plim_space_search_state *search) {
   event[to] = moved;
 }
 
+/* Is the next sequence the one in hand? That one is legal, fits, and is weighed. */
+static int has_returned(const plim_space_search_state *search) {
+  const plim_space_sequence *now = &search->now, *next = &search->next;
+  return next->n == now->n && memcmp(next->event, now->event, (size_t)now->n * sizeof *now->event) == 0;
+}
+
 static plim_status make_next(plim_space_search_state *search, int32_t *fits) {
   plim_space_weights w = plim_space_draw_weights(search);
   const int32_t devices = spaces_tuning.move.devices_of_ten, run = spaces_tuning.move.run_of_ten;
@@ -98,8 +104,14 @@ static plim_status make_next(plim_space_search_state *search, int32_t *fits) {
     move_event(search);
   }
   if (draw >= 10 - spaces_tuning.move.out_of_ten) take_out_window(search);
-  PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
-  if (*fits) PLIM_TRY(plim_space_cover(&search->next, &search->rules, &w, &search->random, fits));
+  *fits = 1;
+  if (has_returned(search)) {
+    PLIM_TRY(plim_space_sequence_copy_analysed(&search->next, &search->now));
+  } else {
+    PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
+    if (*fits && !has_returned(search))
+      PLIM_TRY(plim_space_cover(&search->next, &search->rules, &w, &search->random, fits));
+  }
   return *fits ? plim_space_prune(&search->next, &search->rules) : PLIM_OK;
 }
 
@@ -125,7 +137,8 @@ static plim_status begin_anew(plim_space_search_state *search) {
   if (fits) PLIM_TRY(plim_space_cover(&search->now, &search->rules, &w, &search->random, &fits));
   if (!fits) return back_to_best(search);
   PLIM_TRY(plim_space_prune(&search->now, &search->rules));
-  return plim_space_weigh(search, &search->now, NULL, &search->now_worth);
+  PLIM_TRY(plim_space_weigh(search, &search->now, NULL, &search->now_worth));
+  return plim_space_keep_best(search, &search->now, search->now_worth);
 }
 
 /* A round takes what is better than this: hardly worse than before, by a drawn share of what lies above the bound. */
@@ -158,7 +171,8 @@ static plim_status search_rounds(plim_space_search_state *search) {
     search->haste = draw_haste(search);
     PLIM_TRY(make_next(search, &fits));
     if (!fits) continue;
-    PLIM_TRY(plim_space_weigh(search, &search->next, &worst, &found));
+    found = search->now_worth;
+    if (!has_returned(search)) PLIM_TRY(plim_space_weigh(search, &search->next, &worst, &found));
     stale = plim_space_worth_is_better(found, search->best_worth) ? 0 : stale + 1;
     PLIM_TRY(plim_space_keep_best(search, &search->next, found));
     if (plim_space_worth_is_better(found, worst)) {
@@ -229,6 +243,7 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *search.waiting, &search.waiting));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->n, sizeof *search.marked, &search.marked));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, loads, sizeof *search.load_ns, &search.load_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->platform->n_devices, sizeof *search.free_ns, &search.free_ns));
   PLIM_TRY_OR_DONE(search_sequence(&search, found, out));
 done:
   plim_space_sequence_free(&search.now);
@@ -244,5 +259,7 @@ done:
   plim_release(ctx, search.waiting, 2 * (int64_t)problem->n, sizeof *search.waiting);
   plim_release(ctx, search.marked, problem->n, sizeof *search.marked);
   plim_release(ctx, search.load_ns, loads, sizeof *search.load_ns);
+  plim_release(ctx, search.free_ns, problem->platform->n_devices, sizeof *search.free_ns);
+  plim_release(ctx, search.end_ns, search.end_capacity, sizeof *search.end_ns);
   return status;
 }

@@ -109,8 +109,11 @@ typedef struct plim_space_search_state {
   int32_t *waiting;     /* [2][nodes] inputs that have not run, readers that have not */
   uint8_t *marked;      /* [nodes] */
   double *load_ns;      /* [n_devices + n_links] scratch */
-  double joule_per_ns;  /* of keep-all: what lateness is weighed with */
-  double haste;         /* weight of time where a deadline is missed */
+  int64_t *free_ns;     /* [n_devices] scratch */
+  int64_t *end_ns;      /* [events] scratch */
+  int64_t end_capacity;
+  double joule_per_ns; /* of keep-all: what lateness is weighed with */
+  double haste;        /* weight of time where a deadline is missed */
   plim_random random;
   plim_space_sequence now, next, best, arranged;
   plim_space_worth now_worth, best_worth;
@@ -138,7 +141,7 @@ int plim_space_is_sum(const plim_space_search_state *search);
 /* Find the worth of the plan of a sequence.
  *   worst  in   NULL: none. Where the worth cannot be better than *worst, a lower bound of it will do
  *   out    out  the worth, or that bound
- * O(sequence), and of its simulation where the worth is no sum. */
+ * `s` is analysed. O(sequence), and of its simulation where the worth is no sum. */
 PLIM_MUST_USE plim_status plim_space_weigh(plim_space_search_state *search, const plim_space_sequence *s,
                                            const plim_space_worth *worst, plim_space_worth *out);
 

@@ -5,6 +5,8 @@
 
 #include "planner/spaces/search/space_search_internal.h"
 #include "planner/spaces/spaces_tuning.h"
+#include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b) {
   if (a.late > 0 || b.late > 0) return a.late < b.late || (a.late <= b.late && a.value < b.value);
@@ -101,8 +103,7 @@ int plim_space_is_sum(const plim_space_search_state *search) {
 
 /* The plan of the sequence, as events, and what it takes. */
 static plim_status arrange(plim_space_search_state *search, const plim_space_sequence *s, plim_space_totals *totals) {
-  PLIM_TRY(plim_space_sequence_copy(&search->arranged, s));
-  PLIM_TRY(plim_space_sequence_analyse(&search->arranged));
+  PLIM_TRY(plim_space_sequence_copy_analysed(&search->arranged, s));
   search->events.n = 0;
   return plim_space_arrange(&search->arranged, search->options->budget, 1, totals, &search->events);
 }
@@ -115,14 +116,29 @@ static double value_of(const plim_space_search_state *search, const plim_space_t
 /* What the events of a sequence come to, one by one. */
 typedef struct sums {
   double joule, run_ns, serial_ns;
-  double longest_ns; /* of all events of one device or link: the makespan is no shorter */
+  double longest_ns; /* the makespan of no plan of the sequence is shorter */
   double delay_ns;   /* of copies to and from pages */
 } sums;
 
-static sums add_up(const plim_space_search_state *search, const plim_space_sequence *s) {
+/* When event e ends, if no command waits for bytes, and no copy for another copy: however copies are arranged, a
+ * device has its runs in this order, and an event reads what it reads here. */
+static int64_t first_end(plim_space_search_state *search, const plim_space_sequence *s, int32_t e, int64_t ns) {
+  const plim_space_event *v = &s->event[e];
+  int64_t begin = v->kind == PLIM_SPACE_RUN ? search->free_ns[v->at] : 0;
+  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+    if (search->end_ns[s->read[i]] > begin) begin = search->end_ns[s->read[i]];
+  }
+  const int64_t end = plim_integers_add_capped(begin, ns);
+  search->end_ns[e] = end;
+  if (v->kind == PLIM_SPACE_RUN) search->free_ns[v->at] = end;
+  return end;
+}
+
+static sums add_up(plim_space_search_state *search, const plim_space_sequence *s) {
   const int32_t devices = search->problem->platform->n_devices;
   sums sum = {0, 0, 0, 0, 0};
   memset(search->load_ns, 0, (size_t)(devices + search->problem->platform->n_links) * sizeof *search->load_ns);
+  memset(search->free_ns, 0, (size_t)devices * sizeof *search->free_ns);
   for (int32_t e = 0; e < s->n; e++) {
     const plim_space_event *v = &s->event[e];
     int run = v->kind == PLIM_SPACE_RUN;
@@ -135,6 +151,8 @@ static sums add_up(const plim_space_search_state *search, const plim_space_seque
     sum.run_ns += run ? (double)ns : 0;
     sum.delay_ns += run || search->link_places[v->at] ? 0 : search->options->page_delay_share * (double)ns;
     *load += (double)ns;
+    const double end = (double)first_end(search, s, e, ns);
+    if (end > sum.longest_ns) sum.longest_ns = end;
     if (*load > sum.longest_ns) sum.longest_ns = *load;
   }
   return sum;
@@ -162,6 +180,8 @@ plim_status plim_space_weigh(plim_space_search_state *search, const plim_space_s
                              const plim_space_worth *worst, plim_space_worth *out) {
   plim_space_totals totals;
   int32_t exact;
+  PLIM_TRY(
+      plim_array_reserve(search->problem->ctx, &search->end_ns, &search->end_capacity, s->n, sizeof *search->end_ns));
   const sums sum = add_up(search, s);
   *out = least_worth(search, &sum, &exact);
   search->events.n = 0;

@@ -3,9 +3,8 @@
 
 #include <criterion/criterion.h>
 
-#include "planner/spaces/search/space_search_internal.h"
+#include "tests/support/space_draws.h"
 #include "tests/support/test_context.h"
-#include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"
 #include "tools/plimsoll-bench/joint_case.h"
 
@@ -18,32 +17,6 @@ typedef struct arranged_case {
   uint64_t draws;
 } arranged_case;
 
-/* Program order on drawn devices, repaired and covered with drawn weights. 0: it does not fit. */
-static int draw_sequence(arranged_case *a, plim_space_sequence *s) {
-  static const uint8_t taken[] = {1, 1};
-  static const double copies[] = {0.02, 0.2, 1};
-  const plim_space_rules rules = {.budget = a->c.budget,
-                                  .link_taken = taken,
-                                  .recompute = test_random_chance(&a->draws, 70),
-                                  .devices = a->problem->platform->n_devices};
-  plim_space_weights w = {.run_ns = 1,
-                          .copy_ns = copies[test_random_between(&a->draws, 0, 2)],
-                          .by_bytes = 1,
-                          .by_time = 1,
-                          .noise = 1,
-                          .hidden_share = (double)test_random_between(&a->draws, 0, 1)};
-  int32_t fits = 0, device = 0;
-  cr_assert_eq(plim_space_sequence_reserve(s, a->problem->n), PLIM_OK);
-  s->n = a->problem->n;
-  for (int32_t i = 0; i < s->n; i++) {
-    if (test_random_chance(&a->draws, 30)) device = (int32_t)test_random_between(&a->draws, 0, rules.devices - 1);
-    s->event[i] = (plim_space_event){PLIM_SPACE_RUN, i, device};
-  }
-  cr_assert_eq(plim_space_repair(s, &rules, &w, &fits), PLIM_OK);
-  if (fits) cr_assert_eq(plim_space_cover(s, &rules, &w, &a->random, &fits), PLIM_OK);
-  return fits;
-}
-
 /* 1: there was a sequence that fits, and its totals are those of its plan. */
 static int expect_totals(arranged_case *a, int spread, uint64_t seed) {
   plim_context *ctx = a->problem->ctx;
@@ -53,7 +26,7 @@ static int expect_totals(arranged_case *a, int spread, uint64_t seed) {
   plim_space_plan *plan = NULL;
   plim_space_totals t;
   cr_assert_eq(plim_space_sequence_init(&s, a->problem), PLIM_OK);
-  int fits = draw_sequence(a, &s);
+  int fits = space_draw_sequence(a->c.budget, &a->draws, &a->random, &s);
   if (fits) {
     cr_assert_eq(plim_space_arrange(&s, a->c.budget, spread, &t, &events), PLIM_OK);
     cr_assert_eq(plim_space_lower(a->problem, &events, &draft, a->c.budget, 0, &plan), PLIM_OK, "%s",
@@ -77,17 +50,7 @@ Test(space_arrange, totals_without_a_plan_are_those_of_the_plan) {
   int sequences = 0;
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     arranged_case a = {.random = {seed}, .draws = seed};
-    cr_assert_eq(joint_case_make(ctx, seed, JOINT_OPS, &a.c), PLIM_OK, "%s", plim_context_error(ctx));
-    for (int32_t i = 0; i < a.c.graph->n_ops && seed % 3 == 0; i++) {
-      a.c.graph->costs->workspace[i] = test_random_between(&a.draws, 0, 2000000);
-    }
-    for (int32_t d = 0; d < a.c.platform->n_devices; d++) {
-      a.c.platform->device[d].flop_per_joule = 1e9;
-      a.c.platform->device[d].idle_watt = (double)test_random_between(&a.draws, 0, 2);
-    }
-    for (int32_t l = 0; l < a.c.platform->n_links; l++) a.c.platform->link[l].duplex = seed % 4 < 2;
-    cr_assert_eq(plim_space_problem_make(a.c.graph, a.c.platform, 1, &a.problem), PLIM_OK, "%s",
-                 plim_context_error(ctx));
+    space_draw_case(ctx, seed, &a.draws, &a.c, &a.problem);
     for (int i = 0; i < SEQUENCES; i++) sequences += expect_totals(&a, i % 2, seed);
     plim_space_problem_free(a.problem);
     joint_case_free(&a.c);
