@@ -281,12 +281,6 @@ plim_status plim_space_sequence_take(plim_space_sequence *s, const plim_space_ev
 
 /* ---- what is there, and changes that leave the order ---- */
 
-int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int32_t space, int32_t at) {
-  int32_t e = *plim_space_latest(s, space, node);
-  while (e >= at) e = s->previous_filler[e];
-  return e;
-}
-
 /* The first event of [from, to) at which more than max_bytes are alive; to: none. */
 static int32_t first_above(const plim_space_sequence *s, int32_t space, int32_t from, int32_t to, int64_t max_bytes) {
   const int64_t *live = plim_space_live(s, space), *peak = s->block_peak + space * n_blocks(s->capacity);

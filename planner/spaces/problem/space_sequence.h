@@ -100,9 +100,6 @@ void plim_space_sequence_trim(plim_space_sequence *sequence);
 /* Leave out what is not needed, and find buffers and bytes. O(events + their reads). */
 PLIM_MUST_USE plim_status plim_space_sequence_analyse(plim_space_sequence *sequence);
 
-/* The latest event before `at` that fills node and space; -1: none. */
-int32_t plim_space_sequence_find(const plim_space_sequence *sequence, int32_t node, int32_t space, int32_t at);
-
 /* Is there room for so many bytes at all events of [from, to)? */
 int plim_space_sequence_fits(const plim_space_sequence *sequence, int32_t space, int32_t from, int32_t to,
                              int64_t bytes, int64_t budget);
@@ -126,6 +123,13 @@ static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t spa
 /* The last event that fills node and space; -1: none. */
 static inline int32_t *plim_space_latest(const plim_space_sequence *s, int32_t space, int32_t node) {
   return &s->latest[(int64_t)space * s->problem->n + node];
+}
+
+/* The latest event before `at` that fills node and space; -1: none. */
+static inline int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int32_t space, int32_t at) {
+  int32_t e = *plim_space_latest(s, space, node);
+  while (e >= at) e = s->previous_filler[e];
+  return e;
 }
 
 /* Find the peaks of all blocks anew, after a change of the live bytes. O(events x spaces). */

@@ -43,6 +43,8 @@ typedef struct cover_pass {
   int64_t *short_before;    /* [capacity + 1] events short of bytes in the space, before an event */
   int64_t capacity;         /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
+  int32_t *device;          /* [n_spaces][nodes] the cheapest in the space; -1: none */
+  double *run_cost;         /* [n_spaces][nodes] there */
   int32_t leaving;          /* the buffer that leaves in this decision */
   int32_t runs_later;       /* 1: its node runs later instead of twice, as nothing reads it before the gap */
   int64_t stayed_bytes;     /* bytes of those that stay for it across `at` */
@@ -94,12 +96,13 @@ static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_
  * INFINITY: it is above max_cost, or there is no way. Runs that wait count as refills: this bounds the depth. */
 static double refill(cover_pass *pass, int32_t node, int32_t u, double max_cost) {
   const plim_space_node *v = &pass->problem->node[node];
-  int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
+  const int64_t cell = (int64_t)pass->space * pass->problem->n + node;
+  const int32_t device = pass->device[cell];
   int repeats = node != pass->sequence->event[pass->leaving].node || !pass->runs_later;
   pass->seen[node] = pass->mark;
   if (repeats && (!pass->rules->recompute || v->once)) return INFINITY;
   if (device < 0 || pass->n_fill + pass->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
-  double cost = plim_space_run_cost(pass->problem, pass->weights, node, device);
+  double cost = pass->run_cost[cell];
   pass->n_open++;
   for (int32_t i = 0; i < v->n_preds && cost < max_cost; i++) {
     int32_t j = v->pred[i];
@@ -236,6 +239,20 @@ static void weigh_decisions(cover_pass *pass, int32_t filler) {
 
 /* ---- one step ---- */
 
+/* Find where each node runs cheapest, once in a covering. */
+static plim_status find_devices(cover_pass *pass) {
+  const plim_space_problem *p = pass->problem;
+  const int64_t cells = (int64_t)p->platform->n_spaces * p->n;
+  PLIM_TRY(plim_allocate(p->ctx, cells, sizeof *pass->device, &pass->device));
+  PLIM_TRY(plim_allocate(p->ctx, cells, sizeof *pass->run_cost, &pass->run_cost));
+  for (int64_t i = 0; i < cells; i++) {
+    const int32_t node = (int32_t)(i % p->n);
+    pass->device[i] = plim_space_cheapest_device(p, pass->rules, pass->weights, node, (int32_t)(i / p->n));
+    if (pass->device[i] >= 0) pass->run_cost[i] = plim_space_run_cost(p, pass->weights, node, pass->device[i]);
+  }
+  return PLIM_OK;
+}
+
 static int find_short(cover_pass *pass) {
   const plim_space_sequence *s = pass->sequence;
   double worst = 0;
@@ -324,6 +341,7 @@ static plim_status cover_once(cover_pass *pass, cover_state *state) {
   *state = COVERED;
   if (!find_short(pass)) return PLIM_OK;
   *state = STUCK;
+  if (!pass->device) PLIM_TRY(find_devices(pass));
   count_short(pass);
   find_touches(pass);
   pass->best.score = INFINITY;
@@ -365,6 +383,8 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   *fits = state == COVERED;
 done:
   plim_release(ctx, pass.seen, n, sizeof *pass.seen);
+  plim_release(ctx, pass.device, (int64_t)n * s->problem->platform->n_spaces, sizeof *pass.device);
+  plim_release(ctx, pass.run_cost, (int64_t)n * s->problem->platform->n_spaces, sizeof *pass.run_cost);
   plim_release(ctx, pass.fill, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill);
   plim_release(ctx, pass.best.event, PLIM_SPACE_REFILLS + 1, sizeof *pass.best.event);
   plim_release(ctx, pass.previous, pass.capacity, sizeof *pass.previous);
