@@ -162,7 +162,8 @@ PLIM_MUST_USE plim_status plim_space_try_starts(plim_space_search_state *search)
  * O(nodes^2). */
 void plim_space_choose_order(plim_space_search_state *search, int drawn);
 
-/* How a start places its runs: on a drawn device as far as that has room, or each where it is cheapest. */
+/* How a start places its runs: on a drawn device as far as that has room, each on a drawn device, or each where it is
+ * cheapest. */
 int32_t plim_space_draw_placing(plim_space_search_state *search);
 
 /* search->now: each node once in that order, on devices chosen by the weights, and (repaired) what the runs read

@@ -26,17 +26,19 @@ static double arrival_cost(const plim_space_search_state *search, const plim_spa
 
 /* How a start places its runs: a device, on which all run that it has room for, or one of these. */
 enum {
+  PLACE_DRAWN = -3,     /* each on a drawn one */
   PLACE_BY_COPIES = -2, /* each where it is cheapest with the copies of its inputs */
   PLACE_CHEAPEST = -1   /* each where it is cheapest */
 };
 
-/* The first of them that is worth trying; the others follow, to the last device. */
+/* The first of them that is worth trying without a draw; the others follow, to the last device. */
 static int32_t first_placing(const plim_space_search_state *search) {
   return search->rules.devices > 1 ? PLACE_BY_COPIES : 0;
 }
 
 int32_t plim_space_draw_placing(plim_space_search_state *search) {
   const int32_t first = first_placing(search), devices = search->rules.devices;
+  if (devices > 1 && plim_random_percent(&search->random, spaces_tuning.move.drawn_devices_percent)) return PLACE_DRAWN;
   return devices > 1 ? first + plim_random_below(&search->random, devices - first) : first;
 }
 
@@ -52,6 +54,7 @@ static void choose_devices(plim_space_search_state *search, const plim_space_wei
       if (!plim_space_has_room(search->problem, search->options->budget, o, d)) continue;
       double cost = plim_space_run_cost(search->problem, w, o, d);
       if (placing == PLACE_BY_COPIES) cost += arrival_cost(search, w, o, search->problem->platform->device[d].space);
+      if (placing == PLACE_DRAWN) cost = plim_random_unit(&search->random);
       if (d == placing) cost = BELOW_ALL;
       if (cost < least) {
         least = cost;
