@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS = 16, LINE = 1 << 14, ROWS_WITHOUT_COMMAND = 2 /* no new ones */ };
+enum { CELLS = 16, LINE = 1 << 14, ROWS_WITHOUT_COMMAND = 3 /* no new ones */ };
 enum { DATE, COMMIT, MACHINE, COMMAND = 5, COLUMNS };
 
 #define HASH "[0-9a-f]{7,8}"

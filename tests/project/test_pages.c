@@ -127,6 +127,35 @@ Test(pages, name_tests_that_exist) {
   free(sources);
 }
 
+/* Functions of a row of the guide are declared in the row's headers, which are installed. */
+static int check_api_row(int number, const char *line) {
+  char path[256], function[128], call[130];
+  int checked = 0, headers = 0;
+  for (const char *at = line; next_match("(" PATH ")", &at, path, sizeof path); headers++) {
+    cr_expect(is_in_file("tools/cmake/headers.cmake", path), "docs/guide.md:%d: %s is not installed", number, path);
+  }
+  for (const char *at = line; headers > 0 && next_match("`(plim_[a-z0-9_]+)`", &at, function, sizeof function);) {
+    int found = 0;
+    (void)snprintf(call, sizeof call, "%s(", function);
+    for (const char *from = line; next_match("(" PATH ")", &from, path, sizeof path);) found |= is_in_file(path, call);
+    cr_expect(found, "docs/guide.md:%d: %s is not in %s", number, function, path);
+    checked++;
+  }
+  return checked;
+}
+
+Test(pages, name_public_functions_for_the_tasks_of_the_guide) {
+  static char line[1 << 14];
+  FILE *page = fopen(PLIM_SOURCE_DIR "/docs/guide.md", "r");
+  int checked = 0;
+  cr_assert_not_null(page);
+  for (int number = 1; fgets(line, sizeof line, page); number++) {
+    if (line[0] == '|') checked += check_api_row(number, line);
+  }
+  (void)fclose(page);
+  cr_assert_geq(checked, 50);
+}
+
 Test(pages, of_the_readme_are_at_most_120_lines) {
   FILE *page = fopen(PLIM_SOURCE_DIR "/README.md", "r");
   int lines = 0;
