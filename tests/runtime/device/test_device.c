@@ -272,23 +272,18 @@ static documents make_long_chain(int32_t n) {
 }
 
 Test(device, sim_replays_a_hundred_thousand_steps) {
-  enum { N = 100000, REPEATS = 5 };
+  enum { N = 100000, REPEATS = 2 };
   documents d = make_long_chain(N);
   plim_device *sim = NULL;
   plim_exec *exec = NULL;
   cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK);
   cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK, "%s", plim_context_error(ctx));
-  int64_t best_ns = INT64_MAX;
   for (int i = 0; i < REPEATS; i++) {
     write_inputs(exec, d);
-    int64_t start = plim_now_ns();
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
-    int64_t spent = plim_now_ns() - start;
-    if (spent < best_ns) best_ns = spent;
     cr_assert_eq(sim->api->queues.clock(sim), (i + 1) * d.plan->time_ns);
     cr_assert_eq(plim_exec_measured(exec, 0).own_allocations, 0);
   }
-  cr_log_info("executor: %.1f ns a step over %d steps on sim", (double)best_ns / N, N);
   plim_exec_close(exec);
   free_documents(d);
   plim_device_close(sim);
