@@ -7,6 +7,7 @@
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_log.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 
@@ -82,7 +83,7 @@ Test(cli_logs, plan_placed_by_the_arena_is_never_worse_than_a_policy_in_it) {
 #endif
   static const char *const ways[] = {"--online best", "--online coop", "--online dtr", "--online msps"};
   static const char *const caps[] = {"80%", "55%", "40%"};
-  write_log(RANDOM_LOG_RESIDUAL, 5);
+  write_log(RANDOM_LOG_RESIDUAL, test_seed(5));
   for (size_t c = 0; c < sizeof caps / sizeof *caps; c++) {
     double planned = overhead("--planner search", caps[c]);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -98,7 +99,7 @@ Test(cli_logs, more_bytes_are_never_slower_from_command_to_command) {
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   double before = -1;
-  write_log(RANDOM_LOG_TANGLE, 3);
+  write_log(RANDOM_LOG_TANGLE, test_seed(3));
   for (int percent = 50; percent <= 90; percent += 10) {
     (void)plim_test_program("simulate --graph g.json --planner search --iterations %d --memory %d%% --json",
                             percent == 70 ? 3000 : 50, percent);

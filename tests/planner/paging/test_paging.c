@@ -369,7 +369,7 @@ static int makes_plan(uint64_t seed, plim_homes homes, canceller *c) {
 /* Plans with homes are looked for last. */
 Test(paging, a_plan_that_was_found_is_lost_by_no_later_cancel) {
   int cancels = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
     canceller c = {.at = 0};
     if (!makes_plan(seed, PLIM_HOMES_NEVER, &c)) continue;
     const int64_t without = c.reports;
@@ -455,7 +455,7 @@ Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
 /* Always the same graphs: few of those drawn gain by pages of two devices at once. */
 Test(paging, two_devices_page_to_a_third_space) {
   int paged = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
     paging_rig r = {0};
     paging_rig_make(&r, LENGTH, seed);
     int64_t persistent = plim_graph_persistent_bytes(r.graph);

@@ -14,9 +14,9 @@
 #include "tests/support/test_seed.h"
 
 #ifdef PLIM_SANITIZED
-enum { SEEDS = 3, LENGTH = 8 };
+enum { SEEDS = 3, LENGTH = 8, MORE = 24 /* cases that are drawn until one shows what it should */ };
 #else
-enum { SEEDS = 8, LENGTH = 8 };
+enum { SEEDS = 8, LENGTH = 8, MORE = 24 /* cases that are drawn until one shows what it should */ };
 #endif
 
 enum { BUDGETS = 6 };
@@ -250,7 +250,7 @@ Test(paging_fronts, a_search_of_equal_effort_is_not_repeated) {
 /* The later calls draw less. */
 Test(paging_fronts, a_kept_plan_of_least_energy_is_taken_where_it_keeps_the_deadline) {
   int32_t was_kept = 0, kept = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
     paging_rig r = {0};
     plim_status status;
     paging_rig_make(&r, 16, seed);
@@ -356,7 +356,7 @@ Test(paging_fronts, a_plan_that_was_kept_for_two_devices_is_not_taken_for_three)
  * nor has a cancelled call for more bytes, which takes that plan. */
 Test(paging_fronts, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for_more_bytes) {
   int32_t proofs = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
     paging_rig r = {0};
     plim_plan *alone = NULL, *fewer = NULL, *more = NULL;
     paging_rig_make(&r, 12, seed);
@@ -386,7 +386,8 @@ Test(paging_fronts, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for
 /* The later call draws less, and would be slower on its own. */
 Test(paging_fronts, more_bytes_of_the_page_space_never_make_a_call_slower_than_one_before_it) {
   int32_t was_kept = 0, kept = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  uint64_t seed = test_seed(1);
+  for (const uint64_t least = seed + SEEDS; test_seed_at(seed) < least || (kept == 0 && seed < least + MORE); seed++) {
     paging_rig r = {0};
     paging_rig_make(&r, 12, seed);
     const int64_t bytes = r.options.budget_bytes, most_bytes = r.paging.budget_bytes;
@@ -409,7 +410,9 @@ Test(paging_fronts, more_bytes_of_the_page_space_never_make_a_call_slower_than_o
  * plan. */
 Test(paging_fronts, a_faster_link_never_makes_a_call_slower_than_one_before_it) {
   int32_t was_kept = 0, kept = 0, faster = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+  uint64_t seed = test_seed(1);
+  for (const uint64_t least = seed + SEEDS;
+       test_seed_at(seed) < least || ((kept == 0 || faster == 0) && seed < least + MORE); seed++) {
     paging_rig r = {0};
     paging_rig_make(&r, 12, seed);
     const int64_t bytes = r.options.budget_bytes;
@@ -448,7 +451,8 @@ Test(paging_fronts, a_later_call_for_more_bytes_is_never_slower_where_plans_are_
   enum { CALLS = 4 };
   const char *folder = plim_test_folder();
   int32_t kept = 0, was_kept = 0;
-  for (uint64_t seed = 1; seed <= 12 && kept == 0; seed++) { /* until a later search finds a slower plan */
+  /* Until a later search finds a slower plan. */
+  for (uint64_t seed = test_seed(1), end = seed + 2 * MORE; test_seed_at(seed) < end && kept == 0; seed++) {
     paging_rig r = {0};
     int64_t before_ns = INT64_MAX;
     paging_rig_make(&r, 16, seed);
@@ -459,9 +463,8 @@ Test(paging_fronts, a_later_call_for_more_bytes_is_never_slower_where_plans_are_
       before_ns = time_ns;
       kept += was_kept;
     }
-    r.paging.delay_share = 0.2; /* other copies: other plans */
-    (void)make_alone(&r, first_bytes, 1, folder, &was_kept);
-    cr_assert_eq(was_kept, 0);
+    r.paging.delay_share = 0.2; /* a plan of other copies is judged anew, and may be taken */
+    cr_assert_lt(make_alone(&r, first_bytes, 1, folder, &was_kept), INT64_MAX);
     paging_rig_free(&r);
   }
   cr_assert_gt(kept, 0, "no plan was slower alone");

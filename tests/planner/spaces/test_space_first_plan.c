@@ -10,6 +10,7 @@
 #include "runtime/import/generate.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 #include "tools/plimsoll-bench/joint_case.h"
 
 enum { OPS = 1000 };
@@ -55,7 +56,7 @@ Test(space_first, one_arena_is_planned_for_large_graphs_on_one_device_that_may_r
   cr_assert_eq(plim_platform_built_in(ctx, "m4", &m4), PLIM_OK);
   cr_expect_eq(called(large, m4, budget, 1, 1), 1);
   cr_expect_eq(called(large, m4, budget, 0, 1), 0);
-  for (uint64_t seed = 1; seed <= 2; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 2; test_seed_at(seed) < end; seed++) {
     cr_assert_eq(joint_case_make(ctx, seed, JOINT_OPS, &small), PLIM_OK);
     cr_expect_eq(called(small.graph, small.platform, small.budget, 1, 1), 0);
     joint_case_free(&small);

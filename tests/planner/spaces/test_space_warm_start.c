@@ -57,7 +57,7 @@ Test(space_kept, separate_calls_are_never_worse_for_more_bytes_or_faster_links, 
   plim_context *ctx = plim_test_context();
   const char *folder = plim_test_folder();
   int alone = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     alone += worse_as_they_grow(ctx, seed, NULL);
     int worse = worse_as_they_grow(ctx, seed, folder);
     cr_expect_eq(worse, 0, "seed %llu: %d plans are worse", (unsigned long long)seed, worse);

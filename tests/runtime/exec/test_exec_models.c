@@ -11,6 +11,7 @@
 #include "tests/support/device_under_test.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 #if defined(PLIM_HAVE_JEMALLOC)
 #include <jemalloc/jemalloc.h>
@@ -141,7 +142,7 @@ static void expect_equal(const rig *r, plim_exec *a, plim_exec *b) {
 Test(exec_models, the_check_device_finds_nothing_and_repeats_change_no_bit) {
   if (!plim_test_on_cpu()) cr_skip_test("SKIP: the check device reads memory of the host");
   for (int m = 0; m < MODELS; m++) {
-    rig r = make_rig(m, (uint64_t)m + 1);
+    rig r = make_rig(m, test_seed(1) + (uint64_t)m);
     plim_device *check = NULL;
     cr_assert_eq(plim_device_check_open(r.device, &check), PLIM_OK);
     plim_exec *checked = open_exec(&r, check, r.shuffled, PLIM_ADDRESSES_PLANNED);
@@ -161,7 +162,7 @@ Test(exec_models, an_allocation_a_buffer_leaves_the_same_weights) {
   if (!plim_test_on_cpu()) cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   for (int m = 0; m < MODELS; m++) {
-    rig r = make_rig(m, (uint64_t)m + 11);
+    rig r = make_rig(m, test_seed(11) + (uint64_t)m);
     plim_exec *each = open_exec(&r, r.device, r.shuffled, PLIM_ADDRESSES_EACH);
     plim_exec *planned = open_exec(&r, r.device, r.in_order, PLIM_ADDRESSES_PLANNED);
     run_steps(&r, each, 0, 3);
@@ -196,7 +197,7 @@ static uint64_t allocated_ever(void) {
 Test(exec_models, from_the_second_step_on_the_process_holds_no_more_and_transients_stay_below_a_kibibyte_an_op) {
   if (!plim_test_on_cpu()) cr_skip_test("SKIP: a GPU's driver allocates as it likes");
   for (int m = 0; m < MODELS; m++) {
-    rig r = make_rig(m, 21);
+    rig r = make_rig(m, test_seed(21));
     plim_exec *exec = open_exec(&r, r.device, r.shuffled, PLIM_ADDRESSES_PLANNED);
     run_steps(&r, exec, 0, 2);
     /* the counters move on a deliberate malloc, else they prove nothing */

@@ -508,7 +508,7 @@ Test(exec_queues, a_kernel_that_fails_ends_the_step_while_copies_run) {
 
 /* A plan that copies to a page file. */
 static void make_disk_plan(rig *r) {
-  uint64_t seed = 1;
+  uint64_t seed = test_seed(1);
   while (!make_plan(r, seed, 0, "disk") || r->n_copies == 0) {
     free_rig(r);
     *r = (rig){0};

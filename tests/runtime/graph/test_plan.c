@@ -266,3 +266,11 @@ Test(plan, sums_that_overflow_are_refused) {
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_EOVERFLOW);
   cr_assert_null(plan);
 }
+
+Test(plan, classes_are_found_by_their_names) {
+  for (int i = 0; i < PLIM_PLAN_CLASS_COUNT; i++) {
+    cr_assert_eq(plim_plan_class_find(plim_plan_class_name((plim_plan_class)i)), i, "class %d", i);
+  }
+  cr_assert_eq(plim_plan_class_find("no class"), PLIM_NONE);
+  cr_assert_null(plim_plan_class_name(PLIM_PLAN_CLASS_COUNT));
+}
