@@ -6,7 +6,7 @@
 #include <assert.h>
 
 /* The first capacity. Fewer nodes are never compacted. */
-enum { LEAST_NODES = 64 };
+enum { NODES_MIN = 64 };
 
 plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages) {
   plim_missing fresh = {.ctx = ctx, .n_storages = n_storages};
@@ -66,9 +66,9 @@ static void compact(plim_missing *missing) {
 
 plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns) {
   assert(!plim_missing_has(missing, storage));
-  if (missing->n_nodes >= LEAST_NODES && missing->n_nodes / 2 >= missing->n_storages) compact(missing);
+  if (missing->n_nodes >= NODES_MIN && missing->n_nodes / 2 >= missing->n_storages) compact(missing);
   if (missing->n_nodes == missing->capacity) {
-    int64_t capacity = missing->capacity > 0 ? 2 * missing->capacity : LEAST_NODES;
+    int64_t capacity = missing->capacity > 0 ? 2 * missing->capacity : NODES_MIN;
     PLIM_TRY(plim_resize_array(missing->ctx, &missing->node, missing->capacity, capacity, sizeof *missing->node));
     missing->capacity = capacity;
   }

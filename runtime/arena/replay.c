@@ -16,7 +16,7 @@
 
 /* A replay is given up when it has run this many times the commands of its schedule: it recomputes the same storages
  * over and over. */
-enum { MOST_GROWTH = 16 };
+enum { GROWTH_MAX = 16 };
 
 /* A run that waits for its operands. */
 typedef struct frame {
@@ -173,7 +173,7 @@ static plim_status count_again(replay *state, int32_t op) {
   const plim_arena_watch *watch = state->res.watch;
   counts->recomputes++;
   counts->recomputed_ns += state->res.forecast->op_ns[op];
-  if (counts->recomputed_ns <= state->limit_ns && state->res.plan.n_commands < (int64_t)MOST_GROWTH * n) return PLIM_OK;
+  if (counts->recomputed_ns <= state->limit_ns && state->res.plan.n_commands < (int64_t)GROWTH_MAX * n) return PLIM_OK;
   counts->thrashed = 1;
   counts->op = op;
   if (watch) PLIM_TRY(watch->gave_up(watch->user, &state->res, op));

@@ -42,7 +42,7 @@ enum { WORKSPACE_LIMITS = 4 };
 
 /* Effort of the rows above and of the trials of local search, in simulated commands. Long programs get fewer of both.
  */
-enum { ROW_COMMANDS = 50000, TRIAL_COMMANDS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
+enum { ROW_COMMANDS = 50000, TRIAL_COMMANDS = 150000, TRIALS_MAX = 160, LOCAL_SEARCHES = 2 };
 
 /* The replays of one call: their input, and the best of what they yield. A search is what the arena does for room in a
  * replay. */
@@ -212,7 +212,7 @@ static void perturb(struct local_search *local, uint64_t *random, plim_replay_co
 static plim_status improve(trial_set *trials, struct local_search *local) {
   int64_t n = TRIAL_COMMANDS / trials->schedule->n_commands;
   uint64_t random = 1;
-  for (int64_t i = 0; i < n && i < MOST_TRIALS && local->time_ns > trials->schedule->time_ns && !done(trials); i++) {
+  for (int64_t i = 0; i < n && i < TRIALS_MAX && local->time_ns > trials->schedule->time_ns && !done(trials); i++) {
     plim_replay_counts counts;
     plim_replay_config config;
     int64_t time_ns;

@@ -107,7 +107,7 @@ static void end_list(listing *l) {
   if (l->folder) (void)closedir(l->folder);
 }
 
-plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes) {
+plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t bytes_max) {
   char folder[PLIM_FILE_PATH_BYTES];
   const char *slash = strrchr(path, '/');
   struct stat about;
@@ -116,7 +116,7 @@ plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *pre
   int64_t total = stat(path, &about) == 0 ? about.st_size : 0;
   for (int64_t i = 0; i < l.n && status == PLIM_OK; i++) {
     total += l.entry[i].bytes;
-    if (total > most_bytes) (void)unlinkat(dirfd(l.folder), l.entry[i].name, 0);
+    if (total > bytes_max) (void)unlinkat(dirfd(l.folder), l.entry[i].name, 0);
   }
   end_list(&l);
   return status;

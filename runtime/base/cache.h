@@ -22,10 +22,10 @@ PLIM_MUST_USE plim_status plim_cache_save(plim_text *text, const char *path);
 /* Mark the file as used now, for plim_cache_trim. */
 void plim_cache_touch(const char *path);
 
-/* Limit the files in the folder of `path` whose names begin with `prefix` to `most_bytes`. Removes the least recently
+/* Limit the files in the folder of `path` whose names begin with `prefix` to `bytes_max`. Removes the least recently
  * used ones first; `path` itself stays. Files that cannot be read or removed are skipped, as are temporaries
  * (temporary.h). PLIM_ENOMEM. */
-PLIM_MUST_USE plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes);
+PLIM_MUST_USE plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t bytes_max);
 
 /* The files in the folder of `path` whose names begin with `prefix`, the most recently used first.
  *   out  [most]  out  their paths, *n of them

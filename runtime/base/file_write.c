@@ -14,7 +14,7 @@
 #include "runtime/base/file_path.h"
 #include "runtime/base/temporary.h"
 
-enum { BUFFER_BYTES = 1 << 16, MOST_LINKS = 40 };
+enum { BUFFER_BYTES = 1 << 16, LINKS_MAX = 40 };
 enum { PATIENCE_NS = 200000000 }; /* time to wait for a pipe's reader after a cancel */
 
 struct plim_file {
@@ -65,7 +65,7 @@ static plim_status name_target(plim_file *file, const char *path, int follows) {
   file->named = follows && plim_file_descriptor(path) >= 0;
   int followed = follows && !file->named ? follow_link(file->target) : 0;
   for (int links = 0; followed > 0; links++, followed = follow_link(file->target)) {
-    if (links == MOST_LINKS) return plim_fail(file->ctx, PLIM_EIO, "%s: is a circle of symbolic links", path);
+    if (links == LINKS_MAX) return plim_fail(file->ctx, PLIM_EIO, "%s: is a circle of symbolic links", path);
   }
   if (followed < 0) {
     return plim_fail(file->ctx, PLIM_EIO, "%s: is a link to a path of more than %d characters", path,

@@ -2,9 +2,9 @@
  * tried. */
 #include "runtime/base/halving.h"
 
-plim_status plim_halve_bytes(plim_gets_through *gets_through, void *user, int64_t failing_bytes, int64_t most_bytes,
+plim_status plim_halve_bytes(plim_gets_through *gets_through, void *user, int64_t failing_bytes, int64_t bytes_max,
                              int64_t unit, int32_t halvings, int64_t *bytes) {
-  int64_t failing = failing_bytes / unit, working = most_bytes / unit;
+  int64_t failing = failing_bytes / unit, working = bytes_max / unit;
   int yes = 0;
   if (working > failing) PLIM_TRY(gets_through(user, working * unit, &yes));
   for (int32_t i = 0; yes && i < halvings && working - failing > 1; i++) {

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { LEAST_CHUNK_BYTES = 1 << 10, MOST_CHUNK_BYTES = 1 << 20 };
+enum { CHUNK_BYTES_MIN = 1 << 10, CHUNK_BYTES_MAX = 1 << 20 };
 
 typedef struct plim_json_chunk {
   alignas(max_align_t) struct plim_json_chunk *next;
@@ -60,8 +60,8 @@ void plim_json_memory_begin(plim_json_memory *memory, plim_context *ctx, int64_t
   json_malloc_t malloc_now;
   json_free_t free_now;
   assert(!current);
-  if (chunk_bytes < LEAST_CHUNK_BYTES) chunk_bytes = LEAST_CHUNK_BYTES;
-  if (chunk_bytes > MOST_CHUNK_BYTES) chunk_bytes = MOST_CHUNK_BYTES;
+  if (chunk_bytes < CHUNK_BYTES_MIN) chunk_bytes = CHUNK_BYTES_MIN;
+  if (chunk_bytes > CHUNK_BYTES_MAX) chunk_bytes = CHUNK_BYTES_MAX;
   *memory = (plim_json_memory){.ctx = ctx, .chunk_bytes = chunk_bytes};
   (void)pthread_mutex_lock(&lock);
   if (parsing++ == 0) {

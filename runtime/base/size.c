@@ -37,7 +37,7 @@ static const struct {
              {"GB", INT64_C(1000000000)},
              {"TB", INT64_C(1000000000000)}};
 
-enum { MOST_DECIMALS = 6, MOST_PERCENT_DECIMALS = 3 };
+enum { DECIMALS_MAX = 6, PERCENT_DECIMALS_MAX = 3 };
 
 /* A decimal number: digits / scale. */
 typedef struct decimal {
@@ -60,7 +60,7 @@ static const char *read_decimal(const char *text, decimal *out) {
     }
     d.digits = plim_add_checked(plim_mul_checked(d.digits, 10), *text - '0');
     if (d.digits < 0) return NULL;
-    if (point && ++d.decimals > MOST_DECIMALS) return NULL;
+    if (point && ++d.decimals > DECIMALS_MAX) return NULL;
     if (point) d.scale *= 10;
     seen = 1;
   }
@@ -95,7 +95,7 @@ plim_status plim_size_parse(plim_context *ctx, const char *text, plim_size *out)
   if (*unit == ' ' && unit[1]) unit++;
   if (d.digits == 0 && is_unit(unit)) return fail_size(ctx, text, "is zero");
   if (strcmp(unit, "%") == 0) {
-    if (d.decimals > MOST_PERCENT_DECIMALS || d.digits > 1000 * d.scale) {
+    if (d.decimals > PERCENT_DECIMALS_MAX || d.digits > 1000 * d.scale) {
       return fail_size(ctx, text, "has more than three decimals or is above 1000 %");
     }
     *out = (plim_size){-1, d.digits, d.scale};

@@ -17,7 +17,7 @@
 
 #include "kernels/fnv.h"
 
-enum { TRIES = 1000, NAMES_AT_MOST = 10000, FOLDER_BYTES = 4096, HOST_DIGITS = 8 };
+enum { TRIES = 1000, NAMES_MAX = 10000, FOLDER_BYTES = 4096, HOST_DIGITS = 8 };
 static const time_t foreign_seconds = 24 * 60 * 60; /* age from which a file of another host is a leftover */
 static const char mark[] = ".tmp-";
 
@@ -92,7 +92,7 @@ void plim_temporary_sweep(const char *target) {
   DIR *folder = opendir(path);
   if (!folder) return;
   const struct dirent *file = readdir(folder);
-  for (int i = 0; file && i < NAMES_AT_MOST; i++, file = readdir(folder)) {
+  for (int i = 0; file && i < NAMES_MAX; i++, file = readdir(folder)) {
     int is_ours = 0;
     if (plim_temporary_is(file->d_name, &is_ours)) sweep_one(dirfd(folder), file->d_name, is_ours);
   }

@@ -9,7 +9,7 @@
 
 #include "runtime/base/file.h"
 
-enum { WINDOW_BITS = 15 + 16 /* of gzip */, CHUNK_BYTES = 32768, MOST_AT_ONCE = 1 << 20 };
+enum { WINDOW_BITS = 15 + 16 /* of gzip */, CHUNK_BYTES = 32768, AT_ONCE_MAX = 1 << 20 };
 
 struct plim_gzip {
   plim_context *ctx;
@@ -84,7 +84,7 @@ static int is_member(const Bytef *bytes, int64_t n) {
 static plim_status inflate_some(plim_gzip *gzip, uint8_t *to, int64_t most, int64_t *got) {
   z_stream *z = &gzip->stream;
   z->next_out = to;
-  z->avail_out = (uInt)(most < MOST_AT_ONCE ? most : MOST_AT_ONCE);
+  z->avail_out = (uInt)(most < AT_ONCE_MAX ? most : AT_ONCE_MAX);
   const uInt before = z->avail_out;
   const int result = inflate(z, Z_NO_FLUSH);
   *got = (int64_t)(before - z->avail_out);
@@ -135,7 +135,7 @@ static plim_status fail_at_line(const text *t, const char *what) {
  * is read to see that it is too large. */
 static plim_status grow(text *t) {
   if (t->bytes + 1 < t->capacity) return PLIM_OK;
-  int64_t capacity = t->capacity > 0 ? 2 * t->capacity : MOST_AT_ONCE;
+  int64_t capacity = t->capacity > 0 ? 2 * t->capacity : AT_ONCE_MAX;
   if (capacity > t->limit + 2) capacity = t->limit + 2;
   PLIM_TRY(plim_resize_array(t->gzip->ctx, &t->data, t->capacity, capacity, 1));
   t->capacity = capacity;

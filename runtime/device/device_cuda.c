@@ -12,7 +12,7 @@
 #include "runtime/device/device_internal.h"
 #include "runtime/device/machine.h"
 
-enum { MOST_EVENTS = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
+enum { EVENTS_MAX = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), CAPABILITY_MIN = 75, TF32_MAJOR = 8 };
 
 /* Codes of libraries begin after those of the CUDA runtime; codes of a caller's own kernels are negative. */
 plim_status plim_cuda_check(const plim_device *device, int code, const char *what) {
@@ -78,10 +78,10 @@ static plim_status use_gpu(plim_device *device) {
   int64_t total;
   int code = cuda->driver->use(device->index, &facts);
   /* Checked before `code`, because this reason is clearer than the driver's. */
-  if (facts.major > 0 && facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
+  if (facts.major > 0 && facts.major * 10 + facts.minor < CAPABILITY_MIN) {
     return plim_fail(device->ctx, PLIM_EDEVICE, "cuda:%d is a %s of compute capability %d.%d; the least is %d.%d",
-                     (int)device->index, facts.name, (int)facts.major, (int)facts.minor, LEAST_CAPABILITY / 10,
-                     LEAST_CAPABILITY % 10);
+                     (int)device->index, facts.name, (int)facts.major, (int)facts.minor, CAPABILITY_MIN / 10,
+                     CAPABILITY_MIN % 10);
   }
   PLIM_TRY(plim_cuda_check(device, code, "opening the GPU"));
   PLIM_TRY(plim_cuda_check(device, cuda->driver->memory(&cuda->free_before, &total), "asking for free memory"));
@@ -298,8 +298,8 @@ static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int b
  * because several may be pending. */
 static plim_status reach_event(plim_device *device, int32_t event) {
   plim_cuda_state *cuda = device->state;
-  if (event < 0 || event >= MOST_EVENTS) {
-    return plim_fail(device->ctx, PLIM_EUSAGE, "event %d: there are 0 to %d", (int)event, (int)MOST_EVENTS - 1);
+  if (event < 0 || event >= EVENTS_MAX) {
+    return plim_fail(device->ctx, PLIM_EUSAGE, "event %d: there are 0 to %d", (int)event, (int)EVENTS_MAX - 1);
   }
   PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_array_reserve(device->ctx, &cuda->event, &cuda->n_events, (int64_t)event + 1, sizeof *cuda->event));

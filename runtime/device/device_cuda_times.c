@@ -62,10 +62,10 @@ int64_t plim_device_cuda_timing_event_ns(const plim_device *device) {
 
 /* Number of runs to time together, so that the resolution of the GPU's clock, 0.5 us or more, does not matter. */
 static int32_t batch_for(int64_t time_ns) {
-  enum { SMALL_NS = 20000, TOGETHER_NS = 50000, MOST_RUNS = 32 };
+  enum { SMALL_NS = 20000, TOGETHER_NS = 50000, RUNS_MAX = 32 };
   if (time_ns >= SMALL_NS) return 1;
   const int64_t n = TOGETHER_NS / time_ns;
-  return n < MOST_RUNS ? (int32_t)n : MOST_RUNS;
+  return n < RUNS_MAX ? (int32_t)n : RUNS_MAX;
 }
 
 plim_status plim_cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {

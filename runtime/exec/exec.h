@@ -45,10 +45,10 @@ typedef struct plim_refused_variant {
 } plim_refused_variant;
 
 /* The refused variants that one call found. A later call may find others. */
-enum { PLIM_REFUSED_MOST = 64 };
+enum { PLIM_REFUSED_MAX = 64 };
 typedef struct plim_refused_list {
   int32_t n; /* 0: nothing failed, or the device itself did */
-  plim_refused_variant row[PLIM_REFUSED_MOST];
+  plim_refused_variant row[PLIM_REFUSED_MAX];
 } plim_refused_list;
 
 /* A copy command that is about to begin. */

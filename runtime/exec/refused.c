@@ -18,7 +18,7 @@ plim_status plim_refused_add(plim_exec *exec, const plim_graph *graph, const pli
   PLIM_TRY(
       plim_device_outlives(exec->device, failed, graph->op[variant->op].name, variant->variant.name, why, sizeof why));
   if (f->n == 0) exec->refused.status = failed;
-  if (f->n == PLIM_REFUSED_MOST) return PLIM_OK;
+  if (f->n == PLIM_REFUSED_MAX) return PLIM_OK;
   plim_refused_variant *row = &f->row[f->n++];
   *row = (plim_refused_variant){.graph = graph, .op = variant->op};
   memcpy(row->variant, variant->variant.name, sizeof row->variant);

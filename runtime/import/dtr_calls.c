@@ -7,7 +7,7 @@
 #include "runtime/graph/printable.h"
 #include "runtime/import/dtr_import.h"
 
-enum { MOST_OPERANDS = 8 }; /* further results share the last one's storage; further inputs are in no in-place pair */
+enum { OPERANDS_MAX = 8 }; /* further results share the last one's storage; further inputs are in no in-place pair */
 
 static plim_status list_add(plim_dtr_import *im, plim_dtr_list *l, int32_t id) {
   PLIM_TRY(plim_array_reserve(im->ctx, &l->id, &l->capacity, l->count + 1, sizeof *l->id));
@@ -41,7 +41,7 @@ static plim_status collect_inputs(plim_dtr_import *im) {
 }
 
 static plim_status add_output(plim_dtr_import *im, plim_op_spec *spec, int32_t value) {
-  if (spec->n_out == MOST_OPERANDS) {
+  if (spec->n_out == OPERANDS_MAX) {
     return plim_dtr_fail(im, "'%.255s' has more results than an op may have", spec->name);
   }
   spec->out[spec->n_out++] = value;
@@ -72,7 +72,7 @@ static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t muta
   if (plim_role_persistent(plim_graph_builder_role(im->graph, storage))) return;
   while (im->values.id[in] != im->value[mutated]) in++;
   while (spec->out[out] != im->value[result]) out++;
-  if (in < MOST_OPERANDS) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
+  if (in < OPERANDS_MAX) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
 }
 
 /* Add the op of the current call, if it has a result that is no view, and the event. mutated [n]: tensors that results
@@ -152,7 +152,7 @@ static plim_status add_result(plim_dtr_import *im, const char *name, int64_t byt
   }
   PLIM_TRY(plim_dtr_add_fresh(im, name, role, bytes, tensor));
   im->n_fresh_results += bytes > 0;
-  if (im->n_fresh_results == MOST_OPERANDS && bytes > 0) im->shared_result = *tensor;
+  if (im->n_fresh_results == OPERANDS_MAX && bytes > 0) im->shared_result = *tensor;
   return PLIM_OK;
 }
 

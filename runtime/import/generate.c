@@ -10,7 +10,7 @@
 #include "runtime/base/name.h"
 #include "runtime/import/generate_draft.h"
 
-enum { LEAST_OPS = 8, MOST_OPS = 1000000 };
+enum { OPS_MIN = 8, OPS_MAX = 1000000 };
 
 static const struct {
   const char *name, *about;
@@ -99,8 +99,8 @@ static plim_status check(plim_context *ctx, const plim_generate_options *o, int3
     return plim_fail(ctx, PLIM_EUSAGE, "no graphs are generated of shape \"%s\"%s", o->shape,
                      plim_name_advice(plim_generate_name, o->shape, advice));
   }
-  if (o->n < LEAST_OPS || o->n > MOST_OPS) {
-    return plim_fail(ctx, PLIM_EUSAGE, "%d ops are not generated, %d to %d are", o->n, LEAST_OPS, MOST_OPS);
+  if (o->n < OPS_MIN || o->n > OPS_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "%d ops are not generated, %d to %d are", o->n, OPS_MIN, OPS_MAX);
   }
   if (o->width > 0 && o->width <= 10 && is_share(o->spread) && is_share(o->edges) && is_share(o->skips)) return PLIM_OK;
   return plim_fail(ctx, PLIM_EUSAGE,

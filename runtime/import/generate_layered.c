@@ -6,7 +6,7 @@
 
 #include "runtime/import/generate_draft.h"
 
-enum { SIZE_SPREAD = 2500, SIZE_UNIT = 10, MOST_TIME = 1000 };
+enum { SIZE_SPREAD = 2500, SIZE_UNIT = 10, TIME_MAX = 1000 };
 
 /* A draw from half a normal distribution, by the sum of twelve uniform draws. */
 static int64_t draw_size(plim_generated *g) {
@@ -17,7 +17,7 @@ static int64_t draw_size(plim_generated *g) {
 
 static int32_t draw_node(plim_generated *g) {
   int64_t size = draw_size(g);
-  return plim_generated_node(g, NULL, PLIM_PHASE_FORWARD, size, plim_generated_below(g, MOST_TIME));
+  return plim_generated_node(g, NULL, PLIM_PHASE_FORWARD, size, plim_generated_below(g, TIME_MAX));
 }
 
 static int64_t draw_layer(plim_generated *g, int64_t left) {

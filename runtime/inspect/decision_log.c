@@ -238,11 +238,11 @@ static plim_status ends_within(void *user, int64_t bytes, int *yes) {
                                  (plim_replay_limits){bytes, limit_of(decisions)}, yes);
 }
 
-plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t most_bytes, int64_t *bytes) {
-  if (decisions->enough_most != most_bytes) {
-    PLIM_TRY(plim_halve_bytes(ends_within, decisions, decisions->options.budget_bytes, most_bytes, PLIM_ALIGN,
+plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t bytes_max, int64_t *bytes) {
+  if (decisions->enough_most != bytes_max) {
+    PLIM_TRY(plim_halve_bytes(ends_within, decisions, decisions->options.budget_bytes, bytes_max, PLIM_ALIGN,
                               TO_THE_UNIT, &decisions->enough_bytes));
-    decisions->enough_most = most_bytes;
+    decisions->enough_most = bytes_max;
   }
   *bytes = decisions->enough_bytes;
   return PLIM_OK;

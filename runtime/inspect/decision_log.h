@@ -127,10 +127,10 @@ typedef struct plim_decision_reasons {
 PLIM_MUST_USE plim_status plim_decision_log_explain(plim_decision_log *decisions, int32_t choice,
                                                     const plim_decision_reasons **out);
 
-/* Find a budget above the run's in which the policy reaches the end, by halving up to `most_bytes`; *bytes PLIM_NONE:
+/* Find a budget above the run's in which the policy reaches the end, by halving up to `bytes_max`; *bytes PLIM_NONE:
  * none was found. A smaller one may exist, since a policy may end in a budget and fail in a larger one. The result is
  * kept for the next call. */
-PLIM_MUST_USE plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t most_bytes, int64_t *bytes);
+PLIM_MUST_USE plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t bytes_max, int64_t *bytes);
 
 #ifdef __cplusplus
 }

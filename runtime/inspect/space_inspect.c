@@ -6,7 +6,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 
-enum { MOST_RUNS = 2000 }; /* of a recompute; with so many runs the cost is a lower bound */
+enum { RUNS_MAX = 2000 }; /* of a recompute; with so many runs the cost is a lower bound */
 
 static void set_live(const plim_space_inspect *in) {
   const plim_space_plan *p = in->plan;
@@ -191,7 +191,7 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
   int32_t n = 0, first = in->graph->storage[gap->storage].producer;
   w->can_recompute = first >= 0;
   if (first >= 0) seen[stack[n++] = first] = 1;
-  while (n > 0 && w->can_recompute && w->recompute_runs < MOST_RUNS) {
+  while (n > 0 && w->can_recompute && w->recompute_runs < RUNS_MAX) {
     int32_t o = stack[--n];
     const plim_op *op = &in->graph->op[o];
     const plim_space_command *run = &in->plan->command[in->run_of[o]];

@@ -30,7 +30,7 @@ typedef struct plim_net_param {
 typedef struct plim_net_sum {
   plim_net_ref value, hits;
 } plim_net_sum;
-enum { PLIM_NET_LEVELS = 11 /* 2^(levels - 1) is at least PLIM_ACCUMULATE_MOST */ };
+enum { PLIM_NET_LEVELS = 11 /* 2^(levels - 1) is at least PLIM_ACCUMULATE_MAX */ };
 
 /* An update that waits for the norm of all gradients. */
 typedef struct plim_net_update {

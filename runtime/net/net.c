@@ -46,9 +46,9 @@ static plim_status check_sequences(plim_context *ctx, const plim_net_options *o)
 /* Check the number of micro-batches. The sentence names the nearest numbers that divide the batch. */
 static plim_status check_micro_batches(plim_context *ctx, const plim_net_options *o) {
   int32_t less = o->accumulate, more = o->accumulate;
-  if (o->accumulate < 1 || o->accumulate > PLIM_ACCUMULATE_MOST) {
+  if (o->accumulate < 1 || o->accumulate > PLIM_ACCUMULATE_MAX) {
     return plim_fail(ctx, PLIM_EUSAGE, "a step of %d micro-batches; 1 to %d are allowed", o->accumulate,
-                     PLIM_ACCUMULATE_MOST);
+                     PLIM_ACCUMULATE_MAX);
   }
   if (o->accumulate > o->batch) {
     return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d cannot be split into %d micro-batches; at most %d are allowed",

@@ -88,12 +88,12 @@ typedef struct plim_net_options {
    * vocabulary; height, width and channels are not read */
   int32_t context;
   int32_t layers, units, heads; /* of the model gpt: blocks, width of a token, heads of attention */
-  /* Number of micro-batches of a step, 1 to PLIM_ACCUMULATE_MOST, of batch / accumulate examples each. One update uses
+  /* Number of micro-batches of a step, 1 to PLIM_ACCUMULATE_MAX, of batch / accumulate examples each. One update uses
    * the mean of their gradients. "loss" is the mean over the batch. Statistics of a batch norm are of a micro-batch. */
   int32_t accumulate;
   plim_dtype states; /* of updates: f32, or bf16, rounded to nearest, ties to even, when it is stored */
 } plim_net_options;
-enum { PLIM_ACCUMULATE_MOST = 1024 };
+enum { PLIM_ACCUMULATE_MAX = 1024 };
 /* Batches of 128 images of 3 x 32 x 32 with 10 classes, pixels / 255, NHWC, one micro-batch. Model gpt: 6 blocks of 384
  * units and 6 heads. All other fields are 0. */
 plim_net_options plim_net_options_default(void);

@@ -5,7 +5,7 @@
 
 #include "runtime/profile/measurement.h"
 
-enum { PLIM_BUSY_DEVICES_MOST = 63 };
+enum { PLIM_BUSY_DEVICES_MAX = 63 };
 
 typedef struct plim_busy_devices plim_busy_devices;
 

@@ -69,9 +69,9 @@ typedef struct copier {
 } copier;
 
 static void pause_for(int64_t ns, _Atomic int *stop) {
-  enum { MOST_NS = 20000000 };
-  for (; ns > 0 && !atomic_load(stop); ns -= MOST_NS) {
-    const struct timespec time = {.tv_nsec = (long)(ns < MOST_NS ? ns : MOST_NS)};
+  enum { NS_MAX = 20000000 };
+  for (; ns > 0 && !atomic_load(stop); ns -= NS_MAX) {
+    const struct timespec time = {.tv_nsec = (long)(ns < NS_MAX ? ns : NS_MAX)};
     (void)nanosleep(&time, NULL);
   }
 }

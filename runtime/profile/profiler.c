@@ -12,7 +12,7 @@
 #include "runtime/profile/profile_drop.h"
 #include "runtime/profile/profile_verify.h"
 
-enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, LEAST_PASSES = 2, SLOW = 3, VERY_SLOW = 10 };
+enum { DEFAULT_PASSES = 9, PASSES_MAX = 1000, PASSES_MIN = 2, SLOW = 3, VERY_SLOW = 10 };
 
 /* Limits when the caller gives none. Compiling a plan of cuDNN takes 50 to 500 ms; a step of ResNet-50 needs 32 plans.
  */
@@ -222,7 +222,7 @@ static plim_status run_passes(profiling_state *profiling) {
   for (int32_t pass = 0; pass < profiling->n_passes; pass++) {
     plim_progress progress = {"profile", pass, profiling->n_passes, plim_now_ns() - start, PLIM_UNKNOWN, PLIM_UNKNOWN};
     plim_context_report(ctx, &progress);
-    if (pass >= LEAST_PASSES && profiling->has_own_limit && is_over(profiling)) break;
+    if (pass >= PASSES_MIN && profiling->has_own_limit && is_over(profiling)) break;
     PLIM_TRY(run_pass(profiling, pass));
   }
   set_medians(profiling);
@@ -295,13 +295,13 @@ done:
 static plim_status check_options(plim_context *ctx, const plim_profiler_options *options) {
   PLIM_TRY(plim_check_options(ctx, "plim_profiler_options", options->struct_bytes, sizeof *options));
   int64_t bytes = options->wanted_bytes < 0 ? options->wanted_bytes : options->arena_bytes;
-  if (options->repeats < 0 || options->repeats > MOST_PASSES || bytes < 0) {
+  if (options->repeats < 0 || options->repeats > PASSES_MAX || bytes < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d repeats in %lld bytes: repeats are 1 to %d (0: %d), bytes 0 or more",
-                     (int)options->repeats, (long long)bytes, (int)MOST_PASSES, (int)DEFAULT_PASSES);
+                     (int)options->repeats, (long long)bytes, (int)PASSES_MAX, (int)DEFAULT_PASSES);
   }
-  if (options->busy_devices < 0 || options->busy_devices > PLIM_BUSY_DEVICES_MOST) {
+  if (options->busy_devices < 0 || options->busy_devices > PLIM_BUSY_DEVICES_MAX) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d devices are to be busy beside the measured one: 0 to %d are allowed",
-                     (int)options->busy_devices, (int)PLIM_BUSY_DEVICES_MOST);
+                     (int)options->busy_devices, (int)PLIM_BUSY_DEVICES_MAX);
   }
   return PLIM_OK;
 }

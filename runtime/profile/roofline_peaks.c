@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum { SUM_ELEMENTS = 1 << 24, SUM_COLUMNS = 2048, RUNS = 6, SLOW = 3 };
-enum { LEAST_SIDE = 256, MOST_SIDE = 2048, LONG_NS = 30000000 };
-enum { MOST_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
+enum { SIDE_MIN = 256, SIDE_MAX = 2048, LONG_NS = 30000000 };
+enum { OPERANDS_MAX = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
 
 static plim_op_desc probe(plim_op_kind kind, plim_precision math, int64_t rows, int64_t columns) {
   const int64_t dim[] = {rows, columns};
@@ -38,7 +38,7 @@ done:
 
 static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t *best_ns) {
   plim_kernel_info info[PLIM_KERNEL_VARIANTS];
-  void *operand[MOST_OPERANDS] = {NULL};
+  void *operand[OPERANDS_MAX] = {NULL};
   int32_t n_operands = op->n_in + op->n_out;
   int64_t bytes = plim_shape_bytes(&op->out[0]);
   int n = device->api->kernels.variants(device, op, info, PLIM_KERNEL_VARIANTS);
@@ -63,7 +63,7 @@ done:
  * this precision the largest product would take seconds, at no higher rate. */
 static plim_status time_products(plim_device *device, plim_precision math, double *flops_per_ns) {
   int64_t time_ns = 0;
-  for (int64_t side = LEAST_SIDE; side <= MOST_SIDE && time_ns < LONG_NS; side *= 2) {
+  for (int64_t side = SIDE_MIN; side <= SIDE_MAX && time_ns < LONG_NS; side *= 2) {
     const plim_op_desc product = probe(PLIM_OP_LINEAR, math, side, side);
     PLIM_TRY(time_op(device, &product, &time_ns));
     *flops_per_ns = (double)plim_op_flops(&product) / (double)time_ns;

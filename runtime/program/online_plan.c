@@ -178,8 +178,8 @@ static plim_status fits(void *user, int64_t bytes, int *yes) {
 }
 
 plim_status plim_online_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                      const plim_online_plan_options *options, int64_t most_bytes, int64_t *bytes) {
+                                      const plim_online_plan_options *options, int64_t bytes_max, int64_t *bytes) {
   trial t = {ctx, graph, profile, options};
   PLIM_TRY(plim_check_options(ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
-  return plim_halve_bytes(fits, &t, options->planning.budget_bytes, most_bytes, PLIM_ALIGN, HALVINGS, bytes);
+  return plim_halve_bytes(fits, &t, options->planning.budget_bytes, bytes_max, PLIM_ALIGN, HALVINGS, bytes);
 }

@@ -33,13 +33,13 @@ PLIM_MUST_USE plim_status plim_online_plan_make(plim_context *ctx, const plim_gr
                                                 plim_plan **out);
 
 /* Find a small budget, above that of the options, in which the policy finds a plan.
- *   most_bytes     in   the largest budget tried
+ *   bytes_max      in   the largest budget tried
  *   bytes      [1] out  PLIM_NONE: none was found
  * Halves the range. A smaller budget may exist, since a policy may find a plan in a budget and none in a larger one.
  * PLIM_EUSAGE, PLIM_ENOMEM as plim_online_plan_make. Deterministic. */
 PLIM_MUST_USE plim_status plim_online_plan_smallest(plim_context *ctx, const plim_graph *graph,
                                                     const plim_profile *profile,
-                                                    const plim_online_plan_options *options, int64_t most_bytes,
+                                                    const plim_online_plan_options *options, int64_t bytes_max,
                                                     int64_t *bytes);
 
 #ifdef __cplusplus

@@ -16,8 +16,8 @@
 #include "runtime/train/state.h"
 
 enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4 };
-static const int64_t most_bytes = INT64_C(1) << 36; /* of a file */
-static const int64_t most_steps = (int64_t)1 << 53; /* exact in every reader of JSON */
+static const int64_t bytes_max = INT64_C(1) << 36; /* of a file */
+static const int64_t steps_max = (int64_t)1 << 53; /* exact in every reader of JSON */
 static const char magic[MAGIC_BYTES + 1] = "PLIMCKPT";
 
 /* Heads of the graph's attention, which no parameter's shape tells; 0: it has none. lse is [B][T][H]. */
@@ -228,9 +228,9 @@ static plim_status parse_header(loaded *file, const char *model) {
   file->step = plim_json_amount(&root, "step");
   PLIM_TRY(file->header.status);
   if (!found[0]) return wrong(file, "its header names no model");
-  if (file->step > most_steps) {
+  if (file->step > steps_max) {
     return plim_fail(file->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", file->path,
-                     (long long)file->step, (long long)most_steps);
+                     (long long)file->step, (long long)steps_max);
   }
   if (model && strcmp(found, model) != 0) {
     return plim_fail(file->ctx, PLIM_EDATA, "%s: holds %s, this is %s", file->path, found, model);
@@ -352,7 +352,7 @@ plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
   const plim_graph *graph = plim_state_graph(trainer);
   loaded file = {.ctx = graph->ctx, .path = path};
   plim_status status = PLIM_OK;
-  PLIM_TRY_OR_DONE(plim_file_read(file.ctx, path, most_bytes, &file.data, &file.bytes));
+  PLIM_TRY_OR_DONE(plim_file_read(file.ctx, path, bytes_max, &file.data, &file.bytes));
   PLIM_TRY_OR_DONE(check_frame(&file));
   PLIM_TRY_OR_DONE(parse_header(&file, graph->name));
   PLIM_TRY_OR_DONE(check_heads(&file, graph));
@@ -429,7 +429,7 @@ plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_check
   plim_status status = PLIM_OK;
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 1, sizeof *info, &info));
   info->ctx = ctx;
-  PLIM_TRY_OR_DONE(plim_file_read(ctx, path, most_bytes, &file.data, &file.bytes));
+  PLIM_TRY_OR_DONE(plim_file_read(ctx, path, bytes_max, &file.data, &file.bytes));
   PLIM_TRY_OR_DONE(check_frame(&file));
   PLIM_TRY_OR_DONE(parse_header(&file, NULL));
   PLIM_TRY_OR_DONE(read_info(&file, info));

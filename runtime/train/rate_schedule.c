@@ -20,5 +20,5 @@ void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, 
   hyper[4] = schedule->epsilon;
   hyper[5] = (float)(1 - pow((double)schedule->momentum, (double)(step + 1)));
   hyper[6] = (float)(1 - pow((double)schedule->beta2, (double)(step + 1)));
-  hyper[7] = schedule->most_norm;
+  hyper[7] = schedule->norm_max;
 }

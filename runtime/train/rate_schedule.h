@@ -18,7 +18,7 @@ typedef struct plim_rate_schedule {
   int64_t warmup_steps;         /* >= 0; 0: no warm-up */
   int64_t total_steps;          /* of the run, warm-up included */
   float beta2, epsilon;         /* of adam and adamw, whose beta1 is `momentum` */
-  float most_norm;              /* largest norm of all gradients together, above which they are scaled; 0: no limit */
+  float norm_max;               /* largest norm of all gradients together, above which they are scaled; 0: no limit */
 } plim_rate_schedule;
 
 /* Learning rate of `step` >= 0.
@@ -31,7 +31,7 @@ enum { PLIM_HYPERS = 8 }; /* largest number of elements of "hyper" */
 
 /* The "hyper" input of `step` >= 0. The input of sgd has the first four elements.
  *   hyper  [PLIM_HYPERS]  out  learning rate, momentum or beta1, weight decay, beta2, epsilon, 1 - beta1^t,
- *                              1 - beta2^t with t = step + 1, most_norm */
+ *                              1 - beta2^t with t = step + 1, norm_max */
 void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, float *hyper);
 
 #ifdef __cplusplus

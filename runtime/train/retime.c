@@ -15,8 +15,8 @@
 
 enum {
   WARM_STEPS = 2,
-  MOST_STEPS = 1000,
-  MOST_DELAYED = 4 /* a run beside copies is taken to last at most so many times its own time */
+  STEPS_MAX = 1000,
+  DELAYED_MAX = 4 /* a run beside copies is taken to last at most so many times its own time */
 };
 
 /* A device that replays recorded steps warms up for one step more, because its first replay may load modules. */
@@ -29,8 +29,8 @@ static int untimed(const plim_trainer *trainer, const plim_plan *plan) {
 
 static plim_status check_options(const plim_trainer *trainer) {
   const plim_trainer_options *o = &trainer->options;
-  if (o->retime_steps < 0 || o->retime_steps > MOST_STEPS) {
-    return plim_fail(trainer->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)MOST_STEPS);
+  if (o->retime_steps < 0 || o->retime_steps > STEPS_MAX) {
+    return plim_fail(trainer->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)STEPS_MAX);
   }
   const plim_plan *plan = trainer->program->plan[PLIM_PROGRAM_TRAIN];
   if (o->retime_steps > 0 && untimed(trainer, plan)) {
@@ -78,7 +78,7 @@ static int64_t median(const plim_trainer *trainer, int32_t j, double delay_share
   for (int32_t i = 0; i < n; i++) {
     const plim_timed *s = &r->sample[(int64_t)i * r->plan->n_commands + j];
     const int64_t own_ns = s->time_ns - plim_integers_from_real(delay_share * (double)s->beside_ns);
-    scratch[i] = s->lag_ns + (own_ns > s->time_ns / MOST_DELAYED ? own_ns : s->time_ns / MOST_DELAYED);
+    scratch[i] = s->lag_ns + (own_ns > s->time_ns / DELAYED_MAX ? own_ns : s->time_ns / DELAYED_MAX);
   }
   plim_integers_sort(scratch, n);
   return scratch[n / 2];

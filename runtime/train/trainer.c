@@ -169,14 +169,14 @@ plim_trainer_options plim_trainer_options_default(void) {
 }
 
 static plim_status check_schedule(plim_context *ctx, const plim_rate_schedule *s) {
-  const float number[] = {s->rate, s->momentum, s->weight_decay, s->beta2, s->epsilon, s->most_norm};
+  const float number[] = {s->rate, s->momentum, s->weight_decay, s->beta2, s->epsilon, s->norm_max};
   for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
     if (isfinite(number[i])) continue;
     return plim_fail(
         ctx, PLIM_EUSAGE,
         "rate %g, momentum %g, weight decay %g, beta2 %g, epsilon %g, largest norm %g: each is to be finite",
         (double)s->rate, (double)s->momentum, (double)s->weight_decay, (double)s->beta2, (double)s->epsilon,
-        (double)s->most_norm);
+        (double)s->norm_max);
   }
   return PLIM_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "runtime/base/integers.h"
 
-enum { WARM_STEPS = 2, MOST_TURNS = 3 };
+enum { WARM_STEPS = 2, TURNS_MAX = 3 };
 static const int64_t enough_ns = 2000000000; /* no turn begins later than this after the first */
 
 typedef struct plans {
@@ -60,7 +60,7 @@ static plim_status alternate(plim_device *device, const plim_dataset *dataset, p
                              const plim_trainer_options *training, turn *trial_turn, plim_trial *out) {
   const int64_t begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
-  for (int i = 0; i < MOST_TURNS && status == PLIM_OK; i++) {
+  for (int i = 0; i < TURNS_MAX && status == PLIM_OK; i++) {
     if (i > 0 && plim_now_ns() - begin_ns > enough_ns) break;
     status = run_turn(device, dataset, program, training, trial_turn, &out->paged_ns);
     if (status != PLIM_OK) break;

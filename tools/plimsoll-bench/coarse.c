@@ -53,7 +53,7 @@ static int may_follow(const plim_problem *p, const plim_groups *g, int32_t op, i
   }
   int32_t joined = g->n_members[reader];
   for (int32_t k = 0; k < g->n_members[op]; k++) joined += !is_member(g, reader, g->member[op][k]);
-  return joined <= PLIM_GROUP_MOST && (!p->has_fixed_order || reader == op + 1);
+  return joined <= PLIM_GROUP_MAX && (!p->has_fixed_order || reader == op + 1);
 }
 
 static int may_fuse(const plim_problem *p, const plim_groups *g, int32_t op, int32_t most_readers) {
@@ -71,7 +71,7 @@ static int may_fuse(const plim_problem *p, const plim_groups *g, int32_t op, int
 
 /* Both lists ascend; the reader is the last of its group. */
 static void join(plim_groups *g, int32_t reader, int32_t op) {
-  int32_t joined[PLIM_GROUP_MOST], n = 0, i = 0, k = 0;
+  int32_t joined[PLIM_GROUP_MAX], n = 0, i = 0, k = 0;
   const int32_t *a = g->member[reader], *b = g->member[op];
   while (i < g->n_members[reader] || k < g->n_members[op]) {
     int from_a = k >= g->n_members[op] || (i < g->n_members[reader] && a[i] <= b[k]);

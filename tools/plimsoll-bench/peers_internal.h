@@ -11,15 +11,15 @@
 
 /* Which ops are fused into their readers. */
 
-enum { PLIM_GROUP_MOST = 16 /* ops of a group */ };
+enum { PLIM_GROUP_MAX = 16 /* ops of a group */ };
 
 /* The group of op v: member[v], n_members[v] of them, in program order, v last. A fused op has none of its own but is
  * in those of all its readers. */
 typedef struct plim_groups {
   plim_context *ctx;
   int32_t n_ops;
-  int32_t (*member)[PLIM_GROUP_MOST]; /* [n_ops] */
-  int32_t *n_members;                 /* [n_ops] 0: fused */
+  int32_t (*member)[PLIM_GROUP_MAX]; /* [n_ops] */
+  int32_t *n_members;                /* [n_ops] 0: fused */
 } plim_groups;
 
 /* In program order, fuse an op (with what was fused into it) into its readers, at most so many, when what it reads is

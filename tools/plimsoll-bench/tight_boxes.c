@@ -149,7 +149,7 @@ static void cut_area(tight_instance *t, const family *f, plim_random *random, ar
   }
   first = t->n;
   add(t, a);
-  for (int32_t failed = 0; t->n < wanted && t->n < TIGHT_MOST && failed < TRIES;) {
+  for (int32_t failed = 0; t->n < wanted && t->n < TIGHT_MAX && failed < TRIES;) {
     int32_t x = first + plim_random_below(random, t->n - first);
     for (int32_t i = 1; i < f->rivals; i++) {
       int32_t y = first + plim_random_below(random, t->n - first);
@@ -228,9 +228,9 @@ static int by_key(const void *a, const void *b) {
 
 /* Boxes at random as long as they fit, the long ones first, but for noise. */
 static void place_some(tight_instance *t, const family *f, plim_random *random, area a, int32_t n) {
-  static ranked drawn[TIGHT_MOST];
+  static ranked drawn[TIGHT_MAX];
   int32_t first = t->n;
-  n = n < TIGHT_MOST - t->n ? n : TIGHT_MOST - t->n;
+  n = n < TIGHT_MAX - t->n ? n : TIGHT_MAX - t->n;
   for (int32_t i = 0; i < n; i++) {
     drawn[i].box = draw(f, random, a, i > 0 ? &drawn[i - 1].box : NULL);
     drawn[i].key = log((double)(drawn[i].box.end - drawn[i].box.begin)) + f->noise * plim_random_unit(random);
@@ -272,7 +272,7 @@ static int is_free(const tight_instance *t, int32_t first, int64_t step, area r)
 static void fill_rest(tight_instance *t, const family *f, plim_random *random, int32_t first, area a) {
   area r;
   for (int64_t step = a.begin; step < a.end; step += f->time_unit) {
-    for (int64_t low = a.low; t->n < TIGHT_MOST && find_free(t, first, step, a, low, &r); low = r.high) {
+    for (int64_t low = a.low; t->n < TIGHT_MAX && find_free(t, first, step, a, low, &r); low = r.high) {
       for (r.end = step + 1; r.end < a.end && is_free(t, first, r.end, r);) r.end++;
       if (!plim_random_percent(random, f->hole_percent)) add(t, r);
     }

@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-enum { TIGHT_MOST = 1024 };
+enum { TIGHT_MAX = 1024 };
 
 typedef struct tight_instance {
   int32_t n;
   int64_t arena;    /* units of the packing below */
   int64_t capacity; /* the arena and the slack */
-  plim_box box[TIGHT_MOST];
-  int64_t offset[TIGHT_MOST]; /* a packing within the arena */
+  plim_box box[TIGHT_MAX];
+  int64_t offset[TIGHT_MAX]; /* a packing within the arena */
 } tight_instance;
 
 /* Families, in order of the table: name of row i (0, 1, ...), what it is, and the published instance whose statistics

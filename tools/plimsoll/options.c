@@ -258,7 +258,7 @@ static const option_row rows[] = {
     {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},
     {"accumulate", "K",
      "micro-batches of a step, each of batch / K: one update by the mean of their gradients (default 1)", BUILDS,
-     GROUP_RUN, 0, COUNT, AT(accumulate), 1, PLIM_ACCUMULATE_MOST},
+     GROUP_RUN, 0, COUNT, AT(accumulate), 1, PLIM_ACCUMULATE_MAX},
     {"optimizer", "NAME",
      "sgd (default): with a momentum of 0.9; with --momentum 0 plain, and without velocities. momentum: the same as "
      "sgd, but keeps velocities with --momentum 0 too. adam; adamw (default of gpt)",

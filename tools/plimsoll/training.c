@@ -249,7 +249,7 @@ plim_rate_schedule session_schedule(const session *s, int64_t steps) {
                               .total_steps = steps,
                               .beta2 = given_or(o->beta2, optimizer->beta2),
                               .epsilon = optimizer->epsilon,
-                              .most_norm = (float)o->clip};
+                              .norm_max = (float)o->clip};
 }
 
 plim_trainer_options session_trainer_options(const session *s, int64_t steps) {

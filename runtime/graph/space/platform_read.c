@@ -8,7 +8,7 @@
 #include "runtime/graph/document.h"
 #include "runtime/graph/space/platform.h"
 
-enum { MOST_BYTES = 1 << 20 };
+enum { BYTES_MAX = 1 << 20 };
 static const double most_rate = 1e30;
 
 typedef struct platform_reader {
@@ -239,7 +239,7 @@ plim_status plim_platform_parse(plim_context *ctx, const char *file, const char 
 plim_status plim_platform_load(plim_context *ctx, const char *path, plim_platform **out) {
   char *text = NULL;
   int64_t bytes = 0;
-  PLIM_TRY(plim_file_read(ctx, path, MOST_BYTES, &text, &bytes));
+  PLIM_TRY(plim_file_read(ctx, path, BYTES_MAX, &text, &bytes));
   plim_status status = plim_platform_parse(ctx, path, text, bytes, out);
   plim_file_release(ctx, text, bytes);
   return status;

@@ -51,7 +51,7 @@ done:
 }
 
 static plim_pack_outcome run(int32_t n, const plim_box *box, int64_t capacity, int32_t turns, int64_t nodes) {
-  static int64_t offset[TIGHT_MOST];
+  static int64_t offset[TIGHT_MAX];
   const plim_boxes boxes = {.n = n, .align = 1, .box = box};
   plim_pack_outcome outcome;
   cr_assert_eq(search(ctx, &boxes, capacity, turns, nodes, offset, &outcome), PLIM_OK);
@@ -137,7 +137,7 @@ Test(niche_search, equals_brute_force_on_random_boxes) {
 }
 
 static plim_pack_outcome run_exact(int32_t n, const plim_box *box, int64_t capacity, int64_t nodes) {
-  static int64_t offset[TIGHT_MOST];
+  static int64_t offset[TIGHT_MAX];
   const plim_boxes boxes = {.n = n, .align = 1, .box = box};
   plim_units units = {0};
   plim_exact *exact = NULL;
@@ -223,7 +223,7 @@ Test(niche_search, states_that_it_recognises_never_prove_too_much) {
 
 /* Restarts with so many nodes together. */
 static plim_pack_outcome run_nodes(const tight_instance *t, int64_t nodes) {
-  static int64_t offset[TIGHT_MOST];
+  static int64_t offset[TIGHT_MAX];
   const plim_boxes boxes = {.n = t->n, .align = 1, .box = t->box};
   plim_units units = {0};
   plim_niche *niche = NULL;
@@ -286,7 +286,7 @@ Test(niche_search, shares_of_restarts_are_lubys) {
 
 static plim_status search_some(plim_context *c, void *user) {
   const plim_boxes boxes = {.n = made.n, .align = 1, .box = made.box};
-  static int64_t offset[TIGHT_MOST];
+  static int64_t offset[TIGHT_MAX];
   return search(c, &boxes, made.capacity, 2, 50, offset, user);
 }
 

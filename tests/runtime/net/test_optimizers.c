@@ -158,12 +158,12 @@ static double *parameters(const rig *r, int64_t *count) {
 }
 
 /* How far the first step moves the parameters, all together. */
-static double first_move(plim_optimizer optimizer, float most_norm) {
+static double first_move(plim_optimizer optimizer, float norm_max) {
   rig r;
-  const plim_rate_schedule schedule = {.rate = 0.25F, .total_steps = 100, .most_norm = most_norm};
+  const plim_rate_schedule schedule = {.rate = 0.25F, .total_steps = 100, .norm_max = norm_max};
   int64_t n;
   double sum = 0;
-  rig_open(&r, optimizer, most_norm > 0);
+  rig_open(&r, optimizer, norm_max > 0);
   ok(&r, open_trainer(&r, &schedule));
   double *before = parameters(&r, &n);
   ok(&r, plim_trainer_run(r.trainer, 1, NULL, NULL));
@@ -190,7 +190,7 @@ Test(optimizers, sgd_moves_all_parameters_together_by_the_rate_times_the_bounded
 static double *weights_without_momentum(plim_optimizer optimizer, int clip, int64_t *n, int64_t *bytes) {
   rig r;
   const plim_rate_schedule schedule = {
-      .rate = 0.1F, .weight_decay = 1e-3F, .total_steps = 100, .most_norm = clip ? 0.5F : 0};
+      .rate = 0.1F, .weight_decay = 1e-3F, .total_steps = 100, .norm_max = clip ? 0.5F : 0};
   rig_open(&r, optimizer, clip);
   ok(&r, open_trainer(&r, &schedule));
   ok(&r, plim_trainer_run(r.trainer, 3, NULL, NULL));

@@ -149,7 +149,7 @@ Test(busy_devices, a_cancel_is_obeyed) {
 }
 
 Test(busy_devices, numbers_out_of_range_and_devices_that_cannot_be_busy_are_refused) {
-  static const int32_t wrong[] = {-1, PLIM_BUSY_DEVICES_MOST + 1};
+  static const int32_t wrong[] = {-1, PLIM_BUSY_DEVICES_MAX + 1};
   plim_profile *profile = NULL;
   for (int i = 0; i < 2; i++) {
     const plim_profiler_options options = options_beside(wrong[i]);

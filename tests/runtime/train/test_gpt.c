@@ -72,7 +72,7 @@ static rig rig_of_heads(plim_precision precision, int clip, int heads) {
                                              .total_steps = STEPS,
                                              .beta2 = 0.95f,
                                              .epsilon = 1e-8f,
-                                             .most_norm = clip ? 1.0f : 0};
+                                             .norm_max = clip ? 1.0f : 0};
   r.training.augment = 1;
   return r;
 }

@@ -79,7 +79,7 @@ static void rig_open(rig *r, const setting *s, int32_t accumulate) {
                                               .total_steps = 100,
                                               .beta2 = 0.95f,
                                               .epsilon = 1e-8f,
-                                              .most_norm = s->clip ? 0.5f : 0};
+                                              .norm_max = s->clip ? 0.5f : 0};
 }
 
 static void plan_within(rig *r, int percent) {

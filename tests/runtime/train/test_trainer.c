@@ -129,7 +129,7 @@ Test(trainer, a_schedule_with_a_number_that_is_not_finite_is_refused) {
   for (int which = 0; which < 6; which++) {
     plim_trainer_options options = training(0.05f);
     plim_rate_schedule *s = &options.schedule;
-    float *const number[] = {&s->rate, &s->momentum, &s->weight_decay, &s->beta2, &s->epsilon, &s->most_norm};
+    float *const number[] = {&s->rate, &s->momentum, &s->weight_decay, &s->beta2, &s->epsilon, &s->norm_max};
     plim_trainer *t;
     *number[which] = which % 2 ? INFINITY : NAN;
     cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EUSAGE, "number %d", which);

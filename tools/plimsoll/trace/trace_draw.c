@@ -13,9 +13,9 @@
 enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANES, ROW_BODY };
 enum {
   ROWS_BELOW = 2 /* answers, keys */,
-  LEFT_LEAST = 30,
+  LEFT_MIN = 30,
   BOTH_LEAST = 56,
-  LEFT_MOST = 64,
+  LEFT_MAX = 64,
   LEFT_WITH_ADDRESS = 54,
   MARGIN = 1
 };
@@ -166,7 +166,7 @@ static int left_columns(const screen *s) {
   int columns = COLS * 9 / 20;
   if (s->zoomed) return 0;
   if (trace_draw_one_pane()) return s->on_right ? 0 : COLS;
-  return columns < LEFT_LEAST ? LEFT_LEAST : columns > LEFT_MOST ? LEFT_MOST : columns;
+  return columns < LEFT_MIN ? LEFT_MIN : columns > LEFT_MAX ? LEFT_MAX : columns;
 }
 
 int32_t trace_draw_right(const screen *s) {
@@ -277,8 +277,8 @@ static void put_map(screen *s) {
 /* What does not fit is said, where nothing else is to be said. */
 static void say_too_small(screen *s) {
   int least = ROW_BODY + ROWS_BELOW + 1;
-  if ((LINES >= least && COLS >= LEFT_LEAST) || s->message[0]) return;
-  (void)snprintf(s->message, sizeof s->message, "too small: %dx%d", LEFT_LEAST, least);
+  if ((LINES >= least && COLS >= LEFT_MIN) || s->message[0]) return;
+  (void)snprintf(s->message, sizeof s->message, "too small: %dx%d", LEFT_MIN, least);
 }
 
 plim_status trace_draw(screen *s) {
