@@ -7,7 +7,7 @@
 
 #include "planner/planner.h"
 #include "runtime/arena/replay_search.h"
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -22,7 +22,7 @@
 #include "runtime/import/generate.h"
 #include "runtime/import/import.h"
 #include "runtime/inspect/inspect.h"
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 #include "runtime/simulate/inspected_run.h"
 #include "runtime/simulate/simulation.h"
 

@@ -4,7 +4,7 @@
 #define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SESSION_H
 
 #include "runtime/inspect/decision_log.h"
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 #include "runtime/simulate/inspected_run.h"
 
 typedef plim_inspected_run traced; /* the short name of it in this folder */

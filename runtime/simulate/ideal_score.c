@@ -1,7 +1,7 @@
-/* Costs of policies in memory without addresses. Storages that exist but were never computed count as missing: they are
+/* Costs of policies in ideal memory. Storages that exist but were never computed count as missing: they are
  * results of the running call. walk_bounds.c keeps lower bounds of the sums of walks. An eviction is not applied to
  * them, since it only increases the sums. */
-#include "runtime/online/ideal_state.h"
+#include "runtime/simulate/ideal_state.h"
 
 static int32_t neighbours(const void *user, int32_t storage, plim_walk_direction direction, int32_t i,
                           const int32_t **list) {

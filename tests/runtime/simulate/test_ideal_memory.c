@@ -1,5 +1,5 @@
 /* Memory without addresses: every row of the published sweeps (overhead and score evaluations), and small programs. */
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* The state of ideal.c, shared with the costs of its policies. ideal_score.c has the costs, ideal.c the rest. Functions
- * run on the thread of the context, and are deterministic. */
-#ifndef PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
-#define PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
+/* The state of a simulation in ideal memory, shared by its files: ideal_score.c has the scores of the policies,
+ * ideal_memory.c the rest. Functions run on the thread of the context, and are deterministic. */
+#ifndef PLIM_RUNTIME_SIMULATE_IDEAL_STATE_H
+#define PLIM_RUNTIME_SIMULATE_IDEAL_STATE_H
 
 #include "runtime/arena/missing.h"
 #include "runtime/arena/walk_bounds.h"
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 
 enum { PLIM_IDEAL_NEVER = 0 /* the clock starts at 1 */ };
 

@@ -1,4 +1,4 @@
-/* Simulates a handle program in memory without addresses, and counts evictions and recomputations.
+/* Simulates a handle program in ideal memory, and counts evictions and recomputations.
  *
  * Events run in the program's order. A call makes room for its results: as long as they do not fit, the storage in the
  * pool with the smallest score is evicted (choose). An argument that was evicted is recomputed by the call that defines
@@ -11,14 +11,14 @@
  * since the tensor was computed: an evicted storage becomes resident without its views.
  *
  * Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021). Scores: ideal_score.c. */
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 
 #include <assert.h>
 #include <math.h>
 
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
-#include "runtime/online/ideal_state.h"
+#include "runtime/simulate/ideal_state.h"
 
 enum { NONE = PLIM_NONE };
 enum { CALL_NS = 200, SCORE_NS = 50 }; /* rough, for plim_effort_over */

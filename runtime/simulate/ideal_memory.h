@@ -1,8 +1,8 @@
-/* Simulates a handle program in memory without addresses: a storage fits when the sum of bytes fits. Papers publish the
- * figures of their policies for such a memory. Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021).
- */
-#ifndef PLIM_RUNTIME_ONLINE_IDEAL_H
-#define PLIM_RUNTIME_ONLINE_IDEAL_H
+/* Simulates a handle program in ideal memory, which has no addresses: a storage fits when the sum of bytes fits. Papers
+ * publish the figures of their policies for such a memory.
+ * Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021). */
+#ifndef PLIM_RUNTIME_SIMULATE_IDEAL_MEMORY_H
+#define PLIM_RUNTIME_SIMULATE_IDEAL_MEMORY_H
 
 #include "runtime/arena/policy.h"
 #include "runtime/graph/handles.h"
