@@ -53,7 +53,7 @@ static int is_worth_repeating(const profiling_state *profiling, const plim_profi
   const int64_t own = least(samples_of(profiling, c), pass), slow = pass < 2 ? VERY_SLOW : SLOW;
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     const plim_profile_case *other = &profiling->set->cases[i];
-    if (other->samples > 0 && own / slow > least(samples_of(profiling, i), other->samples)) return 0;
+    if (!other->dropped && other->samples > 0 && own / slow > least(samples_of(profiling, i), other->samples)) return 0;
   }
   return 1;
 }

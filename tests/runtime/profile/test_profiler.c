@@ -110,6 +110,30 @@ Test(profiler, a_variant_that_is_far_slower_than_another_is_not_run_again_and_ag
   plim_profile_free(profile);
 }
 
+static plim_status recover(plim_device *device) {
+  (void)device;
+  return PLIM_OK;
+}
+
+Test(profiler, a_variant_that_the_device_refuses_does_not_keep_the_others_from_being_repeated) {
+  plim_device_api api = *fake.device.api;
+  plim_graph *chain = make_chain(1);
+  plim_profiler_options options = options_in("");
+  static const int64_t roomy[] = {9000, 80, 70, 90, 60, 75}; /* the first is the warm-up */
+  api.kernels.recover = recover;
+  fake.device.api = &api;
+  memcpy(fake.cost_ns[1], roomy, sizeof roomy);
+  fake.n_costs = 6;
+  fake.fail_at = 1;
+  plim_profile *profile = measure(&fake, chain, &options);
+  cr_assert_eq(profile->first[1], 1);
+  cr_assert_str_eq(profile->variant[0].name, "roomy");
+  cr_assert_eq(fake.runs_of[1], REPEATS + 1);
+  cr_assert_eq(profile->variant[0].time_ns, 75);
+  plim_profile_free(profile);
+  plim_graph_free(chain);
+}
+
 Test(profiler, no_more_is_allocated_than_allowed_and_variants_that_need_more_are_left_out) {
   plim_profiler_options options = options_in("");
   fake.workspace_bytes[1] = 1 << 20;
