@@ -113,9 +113,14 @@ static plim_status install(plim_program *program, plim_plan *train, plim_plan *e
 plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
                                   const plim_profiler_options *profiler) {
   PLIM_TRY(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_LAST]));
-  PLIM_TRY(profile_graph(device, profiler, program, PLIM_PROGRAM_LAST));
-  program->n_graphs = PLIM_PROGRAM_GRAPHS;
-  return PLIM_OK;
+  const plim_status status = profile_graph(device, profiler, program, PLIM_PROGRAM_LAST);
+  if (status == PLIM_OK) {
+    program->n_graphs = PLIM_PROGRAM_GRAPHS;
+  } else {
+    plim_graph_free(program->graph[PLIM_PROGRAM_LAST]);
+    program->graph[PLIM_PROGRAM_LAST] = NULL;
+  }
+  return status;
 }
 
 /* Check the last batch's plan with that of the training step, then install it. Frees `last` on failure. */

@@ -99,7 +99,8 @@ int64_t plim_program_plans_bytes(const plim_plan *const *plan);
 /* ---- the short last batch of an epoch ---- */
 
 /* Add the training step of a short last batch, without a plan. `net` is the program's net with fewer images, and with
- * the program's batch as its staging_batch. Call it once. `profiler` as in plim_program_begin. */
+ * the program's batch as its staging_batch. Call it until it succeeds once. `profiler` and errors as in
+ * plim_program_begin; after a failure the program has no last batch. */
 PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
                                                 const plim_profiler_options *profiler);
 

@@ -317,6 +317,24 @@ Test(program, a_source_that_was_not_filled_and_no_layout_to_choose_from_are_refu
   cr_assert_null(program);
 }
 
+Test(program, a_last_batch_that_cannot_be_profiled_leaves_the_program_without_one) {
+  plim_program *program = program_of(ASKED);
+  plim_net_options last = source.net;
+  plim_profiler_options refused = plim_profiler_options_default();
+  plim_net *net = NULL;
+  refused.repeats = -1;
+  last.batch = 8;
+  last.staging_batch = ASKED;
+  cr_assert_eq(plim_model_make(ctx, model, &last, &net), PLIM_OK);
+  cr_assert_eq(plim_program_add_last(program, device, net, &refused), PLIM_EUSAGE);
+  cr_assert_null(program->graph[PLIM_PROGRAM_LAST]);
+  cr_assert_eq(program->n_graphs, PLIM_PROGRAM_LAST);
+  cr_assert_eq(plim_program_add_last(program, device, net, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_not_null(program->profile[PLIM_PROGRAM_LAST]);
+  plim_net_free(net);
+  plim_program_free(program);
+}
+
 Test(program, the_last_batch_has_a_step_of_its_own_with_the_same_persistent_storages) {
   plim_program *program = program_of(ASKED);
   cr_assert_eq(plim_program_make_last(program, device, &source, ASKED / 4 + 1), PLIM_OK, "%s", plim_context_error(ctx));
