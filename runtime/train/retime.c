@@ -215,7 +215,7 @@ static void scale_links(const plim_plan *plan, const measured *times, plim_pagin
 }
 
 static int64_t scaled(int64_t time_ns, int64_t measured_ns, int64_t profiled_ns) {
-  return (int64_t)((double)time_ns * (double)measured_ns / (double)(profiled_ns > 0 ? profiled_ns : 1));
+  return plim_integers_from_real((double)time_ns * (double)measured_ns / (double)(profiled_ns > 0 ? profiled_ns : 1));
 }
 
 /* The profile's row of a plan's variant; PLIM_NONE: it has none. */

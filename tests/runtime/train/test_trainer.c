@@ -493,6 +493,20 @@ Test(trainer, every_variant_that_ran_keeps_its_own_measured_time) {
   cr_assert_eq(row[2].time_ns, 200);
 }
 
+Test(trainer, a_measured_time_that_is_a_huge_multiple_of_the_profiled_one_gives_no_negative_times) {
+  const int64_t huge = (int64_t)1 << 60, time_ns[] = {huge};
+  const plim_variant profiled[] = {{.name = "a", .time_ns = 1}, {.name = "b", .time_ns = huge}};
+  const int32_t first[] = {0, 2};
+  const plim_plan_variant used[] = {{.op = 0, .variant = profiled[0]}};
+  const plim_profile profile = {.n_ops = 1, .first = (int32_t *)first, .variant = (plim_variant *)profiled};
+  const plim_plan plan = {.n_variants = 1, .variant = (plim_plan_variant *)used};
+  plim_variant row[2];
+  memcpy(row, profiled, sizeof row);
+  plim_retimed_rows(&plan, &profile, time_ns, row);
+  cr_assert_eq(row[0].time_ns, huge);
+  cr_assert_gt(row[1].time_ns, 0, "%lld ns", (long long)row[1].time_ns);
+}
+
 /* ---- what a checkpoint says of its run ---- */
 
 Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
