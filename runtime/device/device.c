@@ -19,7 +19,7 @@ static const plim_device_api *find(const char *name, int32_t *index) {
     if (name[length] == 0) return devices[i];
     const char *digit = name + length + 1;
     size_t digits = strspn(digit, "0123456789");
-    if (!devices[i]->numbered || digits == 0 || digits > 3 || digit[digits] != 0) return NULL;
+    if (!devices[i]->is_gpu || digits == 0 || digits > 3 || digit[digits] != 0) return NULL;
     while (digits-- > 0) *index = *index * 10 + (*digit++ - '0');
     return devices[i];
   }
@@ -123,10 +123,6 @@ plim_status plim_device_outlives(plim_device *device, plim_status failed, const 
   const int same = strcmp(before, after) == 0;
   return plim_fail(ctx, failed, "op \"%s\", variant \"%s\": %s%s%s", op, variant, before, same ? "" : "; then ",
                    same ? "" : after);
-}
-
-int plim_device_is_gpu(const plim_device *device) {
-  return strcmp(device->machine.device, "cuda") == 0;
 }
 
 plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {

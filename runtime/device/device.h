@@ -147,7 +147,7 @@ typedef struct plim_device_api {
   int32_t host_visible; /* 1: the host may read and write memory of alloc, while no command uses it */
   int32_t computes;     /* 0: runs take virtual time and compute nothing */
   int32_t n_queues;     /* queues that run beside the host; 0: a command is complete when its call returns */
-  int32_t numbered;     /* 1: there may be several, "cuda:0", "cuda:1" */
+  int32_t is_gpu;       /* 1: a GPU, of which there may be several: "cuda:0", "cuda:1" */
   plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
   void (*close)(plim_device *device);
   plim_device_memory_api memory;
@@ -177,7 +177,9 @@ struct plim_device {
 };
 
 /* What a device can do, as its table says. O(1). */
-int plim_device_is_gpu(const plim_device *device);
+static inline int plim_device_is_gpu(const plim_device *device) {
+  return device->api->is_gpu;
+}
 /* Do commands run beside the host, on queues of the device? Otherwise each is complete when its call returns. */
 static inline int plim_device_has_queues(const plim_device *device) {
   return device->api->n_queues > 0;

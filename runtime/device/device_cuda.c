@@ -330,7 +330,7 @@ const plim_device_api plim_device_cuda = {
     .name = "cuda",
     .computes = 1,
     .n_queues = PLIM_CUDA_QUEUES,
-    .numbered = 1,
+    .is_gpu = 1,
     .open = cuda_open,
     .close = cuda_close,
     .memory = {.alloc = plim_cuda_alloc,

@@ -305,7 +305,7 @@ plim_status run_save_picture(const session *s) {
 outside run_outside(const session *s, int64_t arena_bytes, int64_t page_bytes) {
   const int64_t resident = page_bytes + (s->device->api->host_visible ? arena_bytes : 0);
   outside o = outside_measure(s->ctx, resident, plim_dataset_bytes(s->dataset));
-  if (strcmp(s->device->machine.device, "cuda") != 0) return o;
+  if (!plim_device_is_gpu(s->device)) return o;
   plim_cuda_memory now;
   if (plim_device_cuda_memory(s->device, &now) != PLIM_OK) return o;
   o.gpu = now.outside_bytes;

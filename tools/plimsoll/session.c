@@ -188,7 +188,7 @@ plim_status session_vram(session *s) {
   PLIM_TRY(plim_size_parse(s->ctx, s->o->vram, &size));
   s->vram_bytes = plim_size_bytes(&size, 0);
   if (s->vram_bytes <= 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--vram %s does not fit in 63 bits", s->o->vram);
-  if (strcmp(s->device->machine.device, "cuda") == 0) return PLIM_OK;
+  if (plim_device_is_gpu(s->device)) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "--vram requires --device cuda:0; --memory bounds the arena of %s",
                    s->device->machine.device);
 }

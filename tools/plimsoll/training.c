@@ -175,7 +175,7 @@ plim_status retime_set(session *s, plim_trainer_options *wanted) {
   const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
   int can = !s->o->online && strcmp(s->o->addresses, "planned") == 0 && !(plan && plan->n_page_spaces > 0);
   int64_t steps = s->o->retime;
-  if (steps < 0) steps = can && strcmp(s->device->machine.device, "cuda") == 0 ? GPU_STEPS : 0;
+  if (steps < 0) steps = can && plim_device_is_gpu(s->device) ? GPU_STEPS : 0;
   if (steps == 0) return PLIM_OK;
   wanted->replan = &s->prep.replan;
   wanted->retime_steps = (int32_t)steps;
