@@ -9,9 +9,24 @@
 enum { WARM_STEPS = 2, TURNS_MAX = 3 };
 static const int64_t enough_ns = 2000000000; /* no turn begins later than this after the first */
 
+/* The plans of a program. */
 typedef struct plans {
   plim_plan *of[PLIM_PROGRAM_GRAPHS];
 } plans;
+
+/* A trial that runs. The program has the plans that page, except while a turn of the others runs. */
+typedef struct trial {
+  plim_device *device;
+  const plim_dataset *dataset;
+  plim_program *program;
+  plim_trainer_options training;
+  plans unpaged;
+  plim_refused_list refused; /* by the turn that ran last */
+  /* of a turn */
+  int32_t steps;    /* that are timed, after WARM_STEPS others */
+  int64_t done;     /* steps that have run */
+  int64_t *time_ns; /* [steps] */
+} trial;
 
 /* Put other plans into the program. Returns its former plans. */
 static plans exchange(plim_program *program, const plans *in) {
@@ -21,58 +36,54 @@ static plans exchange(plim_program *program, const plans *in) {
   return out;
 }
 
-static void free_plans(plans *both) {
-  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(both->of[i]);
+static void free_plans(const plans *freed) {
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(freed->of[i]);
 }
 
 /* ---- one turn ---- */
 
-typedef struct turn {
-  int64_t *time_ns; /* [steps] */
-  int32_t steps, done;
-} turn;
-
 static void on_step(void *user, const plim_step_report *report) {
-  turn *trial_turn = user;
-  int32_t i = trial_turn->done++ - WARM_STEPS;
-  if (i >= 0 && i < trial_turn->steps) trial_turn->time_ns[i] = report->time_ns;
+  trial *t = user;
+  const int64_t i = t->done++ - WARM_STEPS;
+  if (i >= 0 && i < t->steps) t->time_ns[i] = report->time_ns;
 }
 
-/* Run one turn, and reduce *least to the median time of its steps. */
-static plim_status run_turn(plim_device *device, const plim_dataset *dataset, plim_program *program,
-                            const plim_trainer_options *training, turn *trial_turn, int64_t *least) {
+/* Run one turn with the plans of the program, and reduce *least_ns, 0 before the first, to the median time of its
+ * steps. */
+static plim_status run_turn(trial *t, int64_t *least_ns) {
   plim_trainer *trainer = NULL;
-  trial_turn->done = 0;
-  PLIM_TRY(plim_trainer_open(device, dataset, program, training, &trainer));
-  plim_status status = plim_trainer_run(trainer, WARM_STEPS + trial_turn->steps, on_step, trial_turn);
+  t->done = 0;
+  PLIM_TRY(plim_trainer_open(t->device, t->dataset, t->program, &t->training, &trainer));
+  plim_status status = plim_trainer_run(trainer, (int64_t)WARM_STEPS + t->steps, on_step, t);
   plim_trainer_close(trainer);
   if (status != PLIM_OK) return status;
-  plim_integers_sort(trial_turn->time_ns, trial_turn->steps);
-  const int64_t median_ns = trial_turn->time_ns[trial_turn->steps / 2];
-  if (*least == 0 || median_ns < *least) *least = median_ns;
+  plim_integers_sort(t->time_ns, t->steps);
+  const int64_t median_ns = t->time_ns[t->steps / 2];
+  if (*least_ns == 0 || median_ns < *least_ns) *least_ns = median_ns;
   return PLIM_OK;
+}
+
+static plim_status run_unpaged_turn(trial *t, int64_t *least_ns) {
+  t->unpaged = exchange(t->program, &t->unpaged);
+  const plim_status status = run_turn(t, least_ns);
+  t->unpaged = exchange(t->program, &t->unpaged);
+  return status;
 }
 
 /* ---- all turns ---- */
 
-/* Run all turns. The program has the plans that page before and after. */
-static plim_status alternate(plim_device *device, const plim_dataset *dataset, plim_program *program, plans *other,
-                             const plim_trainer_options *training, turn *trial_turn, plim_trial *out) {
+static plim_status run_turns(trial *t, plim_trial *out) {
   const int64_t begin_ns = plim_now_ns();
-  plim_status status = PLIM_OK;
-  for (int i = 0; i < TURNS_MAX && status == PLIM_OK; i++) {
+  for (int i = 0; i < TURNS_MAX; i++) {
     if (i > 0 && plim_now_ns() - begin_ns > enough_ns) break;
-    status = run_turn(device, dataset, program, training, trial_turn, &out->paged_ns);
-    if (status != PLIM_OK) break;
-    *other = exchange(program, other);
-    status = run_turn(device, dataset, program, training, trial_turn, &out->unpaged_ns);
-    *other = exchange(program, other);
+    PLIM_TRY(run_turn(t, &out->paged_ns));
+    PLIM_TRY(run_unpaged_turn(t, &out->unpaged_ns));
   }
-  return status;
+  return PLIM_OK;
 }
 
 /* Plan the program, which has no plans, without the page space. After a failure it still has none. */
-static plim_status plan_other(plim_program *program, const plim_plan_options *planning) {
+static plim_status plan_unpaged(plim_program *program, const plim_plan_options *planning) {
   plim_paging paging = *planning->paging;
   plim_plan_options options = *planning;
   paging.space = NULL;
@@ -81,30 +92,45 @@ static plim_status plan_other(plim_program *program, const plim_plan_options *pl
   return plim_program_plan(program, &options);
 }
 
+/* Make the plans without the page space; the program keeps those that page.
+ *   from_front  out  1: that of the training step was in the plan front */
+static plim_status make_unpaged(trial *t, const plim_plan_options *planning, int32_t *from_front) {
+  const plans none = {{NULL}};
+  const int32_t paged_from_front = t->program->from_front;
+  const plans paged = exchange(t->program, &none);
+  const plim_status status = plan_unpaged(t->program, planning);
+  *from_front = t->program->from_front;
+  t->unpaged = exchange(t->program, &paged);
+  t->program->from_front = paged_from_front;
+  return status;
+}
+
+/* Do the plans that page stay because the others find no room, are refused, or train to no finite loss? */
+static int stays_paged(const trial *t, plim_status status, const plim_trial *found) {
+  const int unpaged_refused = t->refused.n > 0 && found->paged_ns > 0 && found->unpaged_ns == 0;
+  return status == PLIM_ENOFIT || status == PLIM_ENOTFINITE || unpaged_refused;
+}
+
 plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, plim_program *program,
                            const plim_plan_options *planning, const plim_trainer_options *training, int32_t steps,
                            plim_trial *out) {
-  const plans none = {{NULL}};
-  plim_trainer_options alone = *training;
-  turn trial_turn = {.steps = steps};
+  trial t = {.device = device, .dataset = dataset, .program = program, .training = *training, .steps = steps};
   plim_trial found = {0, 0};
-  plim_refused_list refused = {.n = 0}; /* by the turn that ran last */
-  alone.budget_change = NULL;
-  alone.n_budget_changes = alone.retime_steps = 0;
-  alone.exec.refused = &refused;
-  const int32_t from_front = program->from_front; /* of the plan that pages */
-  plans paged = exchange(program, &none);
-  plim_status status = plan_other(program, planning);
-  const int32_t other_from_front = program->from_front;
-  plans other = exchange(program, &paged);
-  if (status == PLIM_OK) status = plim_allocate(program->ctx, steps, sizeof *trial_turn.time_ns, &trial_turn.time_ns);
-  if (status == PLIM_OK) status = alternate(device, dataset, program, &other, &alone, &trial_turn, &found);
-  const int other_stays = status == PLIM_OK && found.unpaged_ns < found.paged_ns;
-  if (other_stays) other = exchange(program, &other);
-  program->from_front = other_stays ? other_from_front : from_front;
-  plim_release(program->ctx, trial_turn.time_ns, steps, sizeof *trial_turn.time_ns);
-  free_plans(&other);
-  if (status == PLIM_OK) *out = found;
-  const int other_refused = refused.n > 0 && found.paged_ns > 0 && found.unpaged_ns == 0;
-  return status == PLIM_ENOFIT || status == PLIM_ENOTFINITE || other_refused ? PLIM_OK : status;
+  int32_t from_front = 0;
+  plim_status status;
+  t.training.budget_change = NULL;
+  t.training.n_budget_changes = t.training.retime_steps = 0;
+  t.training.exec.refused = &t.refused;
+  PLIM_TRY_OR_DONE(make_unpaged(&t, planning, &from_front));
+  PLIM_TRY_OR_DONE(plim_allocate(program->ctx, steps, sizeof *t.time_ns, &t.time_ns));
+  PLIM_TRY_OR_DONE(run_turns(&t, &found));
+  *out = found;
+  if (found.unpaged_ns < found.paged_ns) {
+    t.unpaged = exchange(program, &t.unpaged);
+    program->from_front = from_front;
+  }
+done:
+  plim_release(program->ctx, t.time_ns, steps, sizeof *t.time_ns);
+  free_plans(&t.unpaged);
+  return stays_paged(&t, status, &found) ? PLIM_OK : status;
 }

@@ -13,6 +13,8 @@
  *   training  [1] in      as for plim_trainer_open; budget changes, retime_steps and exec.refused are not read
  *   steps         in      > 0: number of timed steps of a turn, after two steps of warm-up
  *   out       [1] out     medians; untouched when there is no plan without the page space
+ * The other plan stays when its figure is smaller, by however little. So where the two differ by less than the
+ * machine's noise, either may stay from start to start. With PLIM_NUMERICS_AUTO they may have different bits.
  * There are three turns, or fewer when two seconds have passed after a turn; at least 2 x (2 + steps) steps run. At
  * most one arena exists at a time. A loss that is not finite, or a variant of the other plan that the device refuses,
  * is no failure: the plan that pages stays. The errors of plim_program_plan, except PLIM_ENOFIT, of plim_trainer_open
