@@ -202,7 +202,7 @@ static void perturb(struct local_search *local, uint64_t *random, plim_replay_co
   *out = local->config;
   int32_t at = 0;
   while (at < out->n_perturbations && out->perturbation[at].search != fresh.search) at++;
-  if (at == PLIM_MOST_PERTURBATIONS) at = (int32_t)(*random >> 24 & (PLIM_MOST_PERTURBATIONS - 1));
+  if (at == PLIM_PERTURBATIONS_MAX) at = (int32_t)(*random >> 24 & (PLIM_PERTURBATIONS_MAX - 1));
   if (at == out->n_perturbations) out->n_perturbations++;
   out->perturbation[at] = fresh;
 }

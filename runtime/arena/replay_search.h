@@ -30,7 +30,7 @@ typedef struct plim_perturbation {
   int32_t search, take;
 } plim_perturbation;
 
-enum { PLIM_MOST_PERTURBATIONS = 32 };
+enum { PLIM_PERTURBATIONS_MAX = 32 };
 
 /* The configuration of one replay. */
 typedef struct plim_replay_config {
@@ -43,7 +43,7 @@ typedef struct plim_replay_config {
   int32_t small_area;
   int32_t n_perturbations;
   int64_t area_bytes; /* of that area, for a replay that begins in the middle of a plan; else not read */
-  plim_perturbation perturbation[PLIM_MOST_PERTURBATIONS]; /* [n_perturbations] that local search found to gain time */
+  plim_perturbation perturbation[PLIM_PERTURBATIONS_MAX]; /* [n_perturbations] that local search found to gain time */
 } plim_replay_config;
 
 /* Counts of the replay whose plan was kept, or of the first replay when no plan was found. */
