@@ -100,7 +100,8 @@ plim_dataset_options plim_dataset_options_default(void);
  *   out      [1] out  free with plim_dataset_free
  * PLIM_EUSAGE: no data set has that name (the sentence suggests the nearest), or options that are not allowed.
  * PLIM_ENOFILE: its files are missing; the sentence says what to install or download. PLIM_EDATA: a file is wrong; the
- * sentence names the file and the fault. PLIM_EIO, PLIM_ENOMEM. O(bytes of the data set). */
+ * sentence names the file and the fault. PLIM_ECANCEL: the context was cancelled while noise was made or a pipe was
+ * read. PLIM_EIO, PLIM_ENOMEM. O(bytes of the data set). */
 PLIM_MUST_USE plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
                                             plim_dataset **out);
 void plim_dataset_free(plim_dataset *dataset); /* NULL is legal */

@@ -98,6 +98,7 @@ plim_exec_options plim_exec_options_default(void);
  *                      or check, every buffer has its own allocation, or a GPU would page to anything but "host"
  *   PLIM_EIO           the page file cannot be opened, or holds data
  *   PLIM_ENOFIT        the file system of the page file, or the memory of a GPU, has no room
+ *   PLIM_EOVERFLOW     a plan has more than 2^31 - 1 operands
  *   PLIM_ENOMEM        no memory, for the arena or for anything else
  * Cost: the check and the preparation of each distinct variant; a library may take long to build one. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
@@ -122,7 +123,9 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  *   PLIM_EDIFF    the step is complete, and used other bytes than planned (plim_exec_measured)
  *   PLIM_EDEVICE  a kernel or the device failed
  *   PLIM_EIO      a copy failed
- *   others        as `run`, the before-command hook or options.before_copy returned them
+ *   PLIM_ENOMEM   with PLIM_ADDRESSES_EACH: no memory for a buffer; PLIM_ENOFIT: a GPU has none
+ *   others        as `run`, the before-command hook or options.before_copy returned them; of a plan switch
+ *                 (plim_before_command)
  * The sentence of a run that failed names command, op and variant; that of a copy training step, command, storage, op
  * and file.
  * Cost: the executor's own is below 1 us a command. With planned addresses a step allocates nothing, unless a plan
@@ -139,9 +142,11 @@ PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, pl
  * until it. Outputs can be read after their step, until an input is written, a step begins or plans are replaced.
  * Writing an input of one plan makes the inputs of all others unwritten.
  * Errors:
- *   PLIM_EUSAGE             no such plan or value; another number of bytes; a value that holds nothing now
+ *   PLIM_EUSAGE             no such plan or value; another number of bytes; a value that holds nothing now; an input of
+ *                           a plan for which the arena has become too small
  *   PLIM_EDEVICE, PLIM_EIO  the copy failed; PLIM_EIO in a page file
- *   PLIM_ENOMEM             no memory for an input with an allocation of its own
+ *   PLIM_ENOMEM             no memory for a block of a page file, or for an input with an allocation of its own, for
+ *                           which a GPU gives PLIM_ENOFIT
  * O(bytes). */
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                           int64_t bytes);
@@ -248,7 +253,9 @@ typedef struct plim_plan_switch {
  *   It takes over. plim_exec_arena_bytes is then arena_bytes.
  *   There is no memory for the switch, or the device refuses a variant (options.refused). The step goes on without it.
  *   It does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than
- *   arena_bytes. The step ends: plim_exec_step returns PLIM_EPLAN. */
+ *   arena_bytes. The step ends: plim_exec_step returns PLIM_EPLAN.
+ *   It was made for another machine (PLIM_EDATA), has copies (PLIM_EUNSUPPORTED), or a kernel needs another workspace
+ *   than it says (PLIM_EDIFF). The step ends. */
 typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */

@@ -9,7 +9,8 @@
  *   Its context must outlive it. A document made from a graph has the graph's context.
  *   A function without a context parameter uses the document's context, for memory and for the sentence of a failure.
  *   Such a function belongs to the thread of that context.
- *   On failure outputs are untouched. Any function that returns a status may return PLIM_ENOMEM.
+ *   On failure outputs are untouched. Any function that returns a status may return PLIM_ENOMEM. One that reads or
+ *   writes a file may return PLIM_ECANCEL: the context was cancelled while the other end of a pipe was waited for.
  *   Equal inputs give equal documents, and files that are equal byte for byte.
  *
  * The functions stand in builder.c and freeze.c (making a graph), graph_read.c, graph_write.c, and graph.c. */

@@ -17,7 +17,7 @@ enum { PLIM_VARIANT_NAME_BYTES = 32 };
 
 typedef struct plim_variant {
   char name[PLIM_VARIANT_NAME_BYTES];         /* "onednn-direct-jit", "single-source", ... unique in its op */
-  char numerics_key[PLIM_VARIANT_NAME_BYTES]; /* numerics key */
+  char numerics_key[PLIM_VARIANT_NAME_BYTES]; /* name of its bits: equal keys of one op give equal bits */
   int64_t time_ns;                            /* median; >= 0 */
   int64_t workspace_bytes;                    /* not rounded; >= 0 */
 } plim_variant;

@@ -26,7 +26,8 @@ plim_online_plan_options plim_online_plan_options_default(void);
  * fastest plan is returned.
  *   counts  [1]  out  of the simulation of that plan; may be NULL
  *   out     [1]  out  free with plim_plan_free
- * PLIM_ENOFIT: the policy finds no plan within the budget. PLIM_EUSAGE: the options have no budget. PLIM_ENOMEM.
+ * PLIM_ENOFIT: the policy finds no plan within the budget. PLIM_EUSAGE: the options have no budget, or a numerics key
+ * that an op does not have. PLIM_ECANCEL, PLIM_ENOMEM.
  * Cost: one plim_arena_online for each limit on workspace. Deterministic. */
 PLIM_MUST_USE plim_status plim_online_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                                 const plim_online_plan_options *options, plim_replay_counts *counts,
@@ -36,7 +37,7 @@ PLIM_MUST_USE plim_status plim_online_plan_make(plim_context *ctx, const plim_gr
  *   bytes_max      in   the largest budget tried
  *   bytes      [1] out  PLIM_NONE: none was found
  * Halves the range. A smaller budget may exist, since a policy may find a plan in a budget and none in a larger one.
- * PLIM_EUSAGE, PLIM_ENOMEM as plim_online_plan_make. Deterministic. */
+ * Otherwise the errors of plim_online_plan_make. Deterministic. */
 PLIM_MUST_USE plim_status plim_online_plan_smallest(plim_context *ctx, const plim_graph *graph,
                                                     const plim_profile *profile,
                                                     const plim_online_plan_options *options, int64_t bytes_max,

@@ -1,7 +1,8 @@
 /* Paging: the options of a plan (plim_plan_options.paging), with the links that are measured on this machine.
  *
- * The functions have the errors and the cost of measuring a link: half a second, or no time when the cache has it. On
- * failure *paging is untouched. */
+ * Measuring a link takes half a second, or no time when the cache has it. On failure *paging is untouched.
+ * PLIM_ENOMEM, PLIM_EIO, PLIM_ENOFIT: a link cannot be measured, for lack of memory, or of a page file or room for it.
+ * PLIM_EDEVICE: a GPU failed. The functions belong to the thread of the device. */
 #ifndef PLIM_RUNTIME_PROGRAM_PAGING_LINKS_H
 #define PLIM_RUNTIME_PROGRAM_PAGING_LINKS_H
 
@@ -33,7 +34,7 @@ PLIM_MUST_USE plim_status plim_paging_add_devices(plim_device *device, const pli
 
 /* Set the options with which a plan that pages is planned again: its spaces with their budgets.
  *   paging  out  untouched when the plan has one space
- * Returns the first failure. */
+ * PLIM_EDATA: the plan has more devices than paging. Otherwise the first failure. */
 PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
                                               plim_paging *paging);
 

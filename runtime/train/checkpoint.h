@@ -19,14 +19,15 @@ enum { PLIM_CHECKPOINT_VERSION = 1 };
 
 /* Write the state of a trainer. The file is replaced whole, or stays as it was.
  * PLIM_ENOFILE, PLIM_EIO: the file cannot be written. PLIM_EDEVICE, PLIM_EIO (a page file): a value cannot be read.
- * PLIM_ENOMEM. O(bytes of the state and of the header), and memory for both the header and the largest value. */
+ * PLIM_ECANCEL: cancelled while the reader of a pipe was waited for. PLIM_ENOMEM. O(bytes of the state and of the
+ * header), and memory for both the header and the largest value. */
 PLIM_MUST_USE plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path);
 
 /* Read a state into a trainer of the same model, and continue at its step. Batch, layout, budget and plan may differ.
  * PLIM_EDATA: the file is damaged, or of another model or version. PLIM_ENOFILE, PLIM_EIO: it cannot be read.
- * PLIM_ENOMEM. After these the trainer is untouched. PLIM_EDEVICE, PLIM_EIO (a page file): a value cannot be written;
- * the trainer may then hold a part of the values, and the sentence names the device's failure or the page file.
- * O(file). */
+ * PLIM_ECANCEL: cancelled while the writer of a pipe was waited for. PLIM_ENOMEM. After these the trainer is untouched.
+ * PLIM_EDEVICE, PLIM_EIO (a page file): a value cannot be written; the trainer may then hold a part of the values, and
+ * the sentence names the device's failure or the page file. O(file). */
 PLIM_MUST_USE plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path);
 
 /* The header of a checkpoint: what it says about the run that made it. */
@@ -50,8 +51,8 @@ typedef struct plim_checkpoint_info {
 
 /* Read the header of a checkpoint.
  *   out  [1]  out  free with plim_checkpoint_info_free
- * PLIM_EDATA: the file is damaged or of another version. PLIM_ENOFILE, PLIM_EIO, PLIM_ENOMEM. O(file), since the
- * checksum is compared. */
+ * PLIM_EDATA: the file is damaged or of another version. PLIM_ENOFILE, PLIM_EIO, PLIM_ECANCEL, PLIM_ENOMEM. O(file),
+ * since the checksum is compared. */
 PLIM_MUST_USE plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out);
 void plim_checkpoint_info_free(plim_checkpoint_info *info); /* NULL is legal */
 

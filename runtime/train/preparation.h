@@ -101,7 +101,8 @@ void plim_preparation_end(plim_preparation *preparation);
  * PLIM_ENOFIT: preparation->stage says what did not fit, planning.budget_bytes into which arena. PLIM_EDEVICE: the
  * numerics that are asked for, or the plan that is given, need a variant that the device refuses. PLIM_EUSAGE: options
  * of another size, a plan and a policy, vram_bytes on a device that is no GPU, or vram_bytes or trial_steps without a
- * data set and training options. */
+ * data set and training options. Otherwise the errors of the stage: those of planning, plim_plan_load, plim_exec_open
+ * or plim_trainer_run. After a failure the program may have plans or none. */
 PLIM_MUST_USE plim_status plim_preparation_run(plim_preparation *preparation, const plim_preparation_options *options);
 
 #ifdef __cplusplus

@@ -102,8 +102,9 @@ typedef struct plim_evaluation {
  * A variant that the device refuses is reported as by plim_exec_open. When the device refuses a variant of a plan that
  * is made later, the variant leaves the program's profiles, and the run continues.
  * PLIM_EUSAGE: options are not allowed, a number of the schedule is not finite, the program's images are not those of
- * the data set, or its last batch has another size than the last images of an epoch. Otherwise the errors and the cost
- * of plim_exec_open. */
+ * the data set, or its last batch has another size than the last images of an epoch. PLIM_EDATA: a graph lacks a value
+ * that the loop reads or writes, such as "loss". PLIM_ECANCEL: the context was cancelled while the starting weights
+ * were written. Otherwise the errors and the cost of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
                                             const plim_trainer_options *options, plim_trainer **out);
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
@@ -111,9 +112,10 @@ void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 /* Run `steps` more training steps.
  *   on_step, user  in  called after each step, on this thread; NULL: not wanted
  * PLIM_ECANCEL: the context was cancelled; the last step is complete. PLIM_ENOTFINITE: the loss of a step is not
- * finite; its weights are updated, and it counts as done. PLIM_EDATA: the data set has a wrong token. Otherwise the
- * errors of plim_exec_step, or of planning for another budget. When a step has failed while its ops ran, some weights
- * may be updated and others not: load a checkpoint before more steps. */
+ * finite; its weights are updated, and it counts as done. PLIM_EIO, PLIM_EDATA: the program's own data source failed,
+ * or gave a label or token that is out of range. PLIM_EUSAGE: another budget was asked for, and options.replan is NULL
+ * or there is no arena. Otherwise the errors of plim_exec_step, or of planning for another budget. When a step has
+ * failed while its ops ran, some weights may be updated and others not: load a checkpoint before more steps. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
 
 /* Change the budget: from now on the arena may have at most `bytes`. They may be less or more than before, up to the

@@ -27,8 +27,8 @@ typedef struct plim_state_difference {
 /* Compare the states of two trainers bit for bit, between two steps of each. Values are matched by name.
  *   out  [1]  out  a difference in bits is no failure: out->different counts it
  * PLIM_EDATA: a value of one trainer is missing in the other, or has another size there. PLIM_EDEVICE: a value cannot
- * be copied from its device. PLIM_ENOMEM. O(bytes of the state + values^2), and memory for two copies of the largest
- * value. On the thread of both trainers. */
+ * be copied from its device. PLIM_EIO: nor from a page file. PLIM_ENOMEM. O(bytes of the state + values^2), and memory
+ * for two copies of the largest value. On the thread of both trainers. */
 PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, plim_state_difference *out);
 
 /* Make the unlimited program to compare with: of the same source, planned as keep-all with the numerics keys of
