@@ -1,58 +1,63 @@
-/* Checks the figures of plans over spaces. Times are those of the graph when it gives them. All other figures are those
- * of the simulator. keep_all agrees with the times of graph and plan. */
+/* Checks the figures that a plan over spaces says. Where the graph gives the time of a command, it must be that. All
+ * figures that follow from the times must be those of the simulator. keep_all must agree with the times of graph and
+ * plan: a lower and an upper limit of it are computed, since a time may be unknown. */
 #include <math.h>
 #include <string.h>
 
 #include "runtime/base/integers.h"
 #include "runtime/graph/space/space_plan.h"
 
-static plim_status compare(const plim_space_plan *p, const plim_space_figures *f) {
-  plim_context *ctx = p->ctx;
-  for (int32_t c = 0; c < p->n_commands; c++) {
-    if (p->command[c].begin_ns == f->begin_ns[c] && p->command[c].end_ns == f->end_ns[c]) continue;
-    return plim_fail(ctx, PLIM_EPLAN, "command %d is said to last from %lld to %lld ns, it lasts from %lld to %lld", c,
-                     (long long)p->command[c].begin_ns, (long long)p->command[c].end_ns, (long long)f->begin_ns[c],
-                     (long long)f->end_ns[c]);
+/* Compare what the plan says with what the simulator finds. */
+static plim_status compare(const plim_space_plan *plan, const plim_space_figures *f) {
+  plim_context *ctx = plan->ctx;
+  for (int32_t c = 0; c < plan->n_commands; c++) {
+    if (plan->command[c].begin_ns == f->begin_ns[c] && plan->command[c].end_ns == f->end_ns[c]) continue;
+    return plim_fail(ctx, PLIM_EPLAN, "command %d: the plan says %lld to %lld ns, the simulator finds %lld to %lld", c,
+                     (long long)plan->command[c].begin_ns, (long long)plan->command[c].end_ns,
+                     (long long)f->begin_ns[c], (long long)f->end_ns[c]);
   }
-  for (int32_t s = 0; s < p->n_spaces; s++) {
-    const plim_space_memory *space = &p->space[s];
+  for (int32_t s = 0; s < plan->n_spaces; s++) {
+    const plim_space_memory *space = &plan->space[s];
     if (space->peak_bytes != f->peak_bytes[s]) {
-      return plim_fail(ctx, PLIM_EPLAN, "space %s: peak_bytes is %lld, the buffers have %lld", space->name,
-                       (long long)space->peak_bytes, (long long)f->peak_bytes[s]);
+      return plim_fail(ctx, PLIM_EPLAN, "space %s: the plan says a peak of %lld bytes, the simulator finds %lld",
+                       space->name, (long long)space->peak_bytes, (long long)f->peak_bytes[s]);
     }
     if (space->peak_bytes > space->budget_bytes) {
       return plim_fail(ctx, PLIM_EPLAN, "space %s: the peak of %lld bytes is above the budget of %lld", space->name,
                        (long long)space->peak_bytes, (long long)space->budget_bytes);
     }
   }
-  if (p->makespan_ns != f->makespan_ns || p->serial_ns != f->serial_ns) {
-    return plim_fail(ctx, PLIM_EPLAN, "makespan and serial time are %lld and %lld ns, not %lld and %lld",
-                     (long long)f->makespan_ns, (long long)f->serial_ns, (long long)p->makespan_ns,
-                     (long long)p->serial_ns);
+  if (plan->makespan_ns != f->makespan_ns || plan->serial_ns != f->serial_ns) {
+    return plim_fail(ctx, PLIM_EPLAN,
+                     "the plan says a makespan of %lld and a serial time of %lld ns, the simulator finds %lld and %lld",
+                     (long long)plan->makespan_ns, (long long)plan->serial_ns, (long long)f->makespan_ns,
+                     (long long)f->serial_ns);
   }
-  if (p->energy_joule != f->energy_joule) {
-    return plim_fail(ctx, PLIM_EPLAN, "the energy is %.17g J, not %.17g", f->energy_joule, p->energy_joule);
+  if (plan->energy_joule != f->energy_joule) {
+    return plim_fail(ctx, PLIM_EPLAN, "the plan says an energy of %.17g J, the simulator finds %.17g",
+                     plan->energy_joule, f->energy_joule);
   }
   return PLIM_OK;
 }
 
 /* Check deadline and bound. A deadline limits the makespan. For planner poet, as published, it limits the sum of the
  * times of all runs. */
-static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
-  int64_t time_ns = p->makespan_ns;
-  if (strcmp(p->planner, "poet") == 0) {
+static plim_status check_promises(plim_context *ctx, const plim_space_plan *plan) {
+  int64_t time_ns = plan->makespan_ns;
+  if (strcmp(plan->planner, "poet") == 0) {
     time_ns = 0;
-    for (int32_t c = 0; c < p->n_commands; c++) {
-      if (p->command[c].kind == PLIM_SPACE_COMMAND_RUN) time_ns += p->command[c].time_ns;
+    for (int32_t c = 0; c < plan->n_commands; c++) {
+      if (plan->command[c].kind == PLIM_SPACE_COMMAND_RUN) time_ns += plan->command[c].time_ns;
     }
   }
-  if (time_ns > p->deadline_ns) {
-    return plim_fail(ctx, PLIM_EPLAN, "the plan takes %lld ns, its deadline is %lld", (long long)time_ns,
-                     (long long)p->deadline_ns);
+  if (time_ns > plan->deadline_ns) {
+    return plim_fail(ctx, PLIM_EPLAN, "the plan takes %lld ns, its deadline is %lld ns", (long long)time_ns,
+                     (long long)plan->deadline_ns);
   }
-  double value = plim_space_plan_value(p);
-  if (p->bound > value || (p->proved && p->bound < value)) {
-    return plim_fail(ctx, PLIM_EPLAN, "the objective is %.17g, its lower bound %.17g", value, p->bound);
+  double value = plim_space_plan_value(plan);
+  if (plan->bound > value || (plan->proved && plan->bound < value)) {
+    return plim_fail(ctx, PLIM_EPLAN, "the plan says a lower bound of %.17g%s, its objective is %.17g", plan->bound,
+                     plan->proved ? " and that it is reached" : "", value);
   }
   return PLIM_OK;
 }
@@ -61,8 +66,7 @@ static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
 
 enum { NOWHERE = -1, UNKNOWN = -2 };
 
-/* The time of every op once on the fastest device. Two limits of it are found; they are equal when no time is unknown.
- */
+/* The time of every op once on the fastest device. Its lower and upper limit are equal when no time is unknown. */
 typedef struct keep_all_figures {
   const plim_graph *graph;
   const plim_space_plan *plan;
@@ -153,10 +157,10 @@ static plim_status compare_keep_all(keep_all_figures *keep_all) {
   (p->objective == PLIM_OBJECTIVE_ENERGY ? find_energy : find_time)(keep_all, &low, &high);
   if (p->keep_all >= low && p->keep_all <= high) return PLIM_OK;
   if (low < high) {
-    return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once takes from %.17g to %.17g", p->keep_all, low,
-                     high);
+    return plim_fail(p->ctx, PLIM_EPLAN, "the plan says keep_all %.17g, every op once takes from %.17g to %.17g",
+                     p->keep_all, low, high);
   }
-  return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once on the fastest device takes %.17g",
+  return plim_fail(p->ctx, PLIM_EPLAN, "the plan says keep_all %.17g, every op once on the fastest device takes %.17g",
                    p->keep_all, low);
 }
 
@@ -173,57 +177,58 @@ done:
   return status;
 }
 
-static plim_status check_figures(plim_context *ctx, const plim_space_plan *p) {
+static plim_status check_figures(plim_context *ctx, const plim_space_plan *plan) {
   plim_space_figures f = {.makespan_ns = 0};
   plim_status status;
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
-  PLIM_TRY_OR_DONE(plim_space_plan_simulate(p, &f));
-  PLIM_TRY_OR_DONE(compare(p, &f));
-  PLIM_TRY_OR_DONE(check_promises(ctx, p));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_TRY_OR_DONE(plim_space_plan_simulate(plan, &f));
+  PLIM_TRY_OR_DONE(compare(plan, &f));
+  PLIM_TRY_OR_DONE(check_promises(ctx, plan));
 done:
-  plim_release(ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
-  plim_release(ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
-  plim_release(ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
+  plim_release(ctx, f.begin_ns, plan->n_commands, sizeof *f.begin_ns);
+  plim_release(ctx, f.end_ns, plan->n_commands, sizeof *f.end_ns);
+  plim_release(ctx, f.peak_bytes, plan->n_spaces, sizeof *f.peak_bytes);
   return status;
 }
 
 /* Check a copy's time: when the graph gives a time for each of its storages, it is their sum. */
-static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, int32_t c) {
-  const plim_space_command *command = &p->command[c];
-  const char *from = p->space[command->from].name, *to = p->space[command->to].name;
+static plim_status check_given_copy(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan,
+                                    int32_t c) {
+  const plim_space_command *command = &plan->command[c];
+  const char *from = plan->space[command->from].name, *to = plan->space[command->to].name;
   int64_t total = 0;
   for (int32_t i = 0; i < command->n_storages; i++) {
     int64_t time = -1;
-    int32_t producer = g->storage[command->storage[i]].producer;
-    if (producer < 0 || !plim_costs_find_copy(g->costs, producer, from, to, &time)) return PLIM_OK;
+    int32_t producer = graph->storage[command->storage[i]].producer;
+    if (producer < 0 || !plim_costs_find_copy(graph->costs, producer, from, to, &time)) return PLIM_OK;
     if (time < 0) {
-      return plim_fail(ctx, PLIM_EPLAN, "command %d copies storage %d from %s to %s, the graph has no link for it", c,
+      return plim_fail(ctx, PLIM_EPLAN, "command %d copies storage %d from %s to %s, and the graph has no such link", c,
                        command->storage[i], from, to);
     }
     total += time; /* below 2^61, as is the sum of all */
   }
   if (total == command->time_ns) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EPLAN, "command %d copies from %s to %s in %lld, the graph says %lld", c, from, to,
+  return plim_fail(ctx, PLIM_EPLAN, "command %d copies from %s to %s in %lld ns, the graph says %lld", c, from, to,
                    (long long)command->time_ns, (long long)total);
 }
 
 /* Check the times of commands against the times that the graph gives for the plan's devices. */
-static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
-  const plim_costs *costs = g->costs;
-  for (int32_t c = 0; costs && c < p->n_commands; c++) {
-    const plim_space_command *command = &p->command[c];
+static plim_status check_given(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
+  const plim_costs *costs = graph->costs;
+  for (int32_t c = 0; costs && c < plan->n_commands; c++) {
+    const plim_space_command *command = &plan->command[c];
     if (command->kind != PLIM_SPACE_COMMAND_RUN) {
-      PLIM_TRY(check_given_copy(ctx, g, p, c));
+      PLIM_TRY(check_given_copy(ctx, graph, plan, c));
       continue;
     }
-    int32_t d = plim_costs_find_device(costs, p->device[command->device].name);
+    int32_t d = plim_costs_find_device(costs, plan->device[command->device].name);
     if (d < 0) continue;
     int64_t given = costs->duration[plim_costs_duration_at(costs, command->op, d)];
     if (given == command->time_ns || (given < 0 && costs->flops[command->op] >= 0)) continue;
-    return plim_fail(ctx, PLIM_EPLAN, "command %d runs op '%s' on device %s in %lld, the graph says %lld", c,
-                     g->op[command->op].name, costs->device[d], (long long)command->time_ns, (long long)given);
+    return plim_fail(ctx, PLIM_EPLAN, "command %d runs op '%s' on device %s in %lld ns, the graph says %lld", c,
+                     graph->op[command->op].name, costs->device[d], (long long)command->time_ns, (long long)given);
   }
   return PLIM_OK;
 }

@@ -27,10 +27,11 @@ Test(space_check, a_copy_takes_the_time_that_the_graph_gives) {
   draft.serial_ns = f.serial_ns;
   cr_assert_eq(plim_space_plan_from_parts(r.ctx, &draft, &changed), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_expect_eq(plim_space_plan_check(r.ctx, r.graph, changed), PLIM_EPLAN);
-  cr_expect_str_eq(plim_context_error(r.ctx), "command 1 copies from d0 to d1 in 0, the graph says 5");
+  cr_expect_str_eq(plim_context_error(r.ctx), "command 1 copies from d0 to d1 in 0 ns, the graph says 5");
   r.graph->costs->copy[plim_costs_copy_at(r.graph->costs, 0, 0, 1)] = -1;
   cr_expect_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_EPLAN);
-  cr_expect_str_eq(plim_context_error(r.ctx), "command 1 copies storage 0 from d0 to d1, the graph has no link for it");
+  cr_expect_str_eq(plim_context_error(r.ctx),
+                   "command 1 copies storage 0 from d0 to d1, and the graph has no such link");
   plim_space_plan_free(changed);
   space_rig_end(&r);
 }
