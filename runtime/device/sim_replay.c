@@ -50,8 +50,8 @@ static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
 }
 
 /* Put a command on its queue. It begins at the time of the queue's clock after the waits. */
-static plim_status put(plim_device *sim, const plim_space_plan *p, int32_t c, plim_space_figures *out) {
-  const plim_space_command *m = &p->command[c];
+static plim_status put(plim_device *sim, const plim_space_plan *plan, int32_t c, plim_space_figures *out) {
+  const plim_space_command *m = &plan->command[c];
   for (int32_t w = 0; w < m->n_wait; w++) PLIM_TRY(sim->api->queues.wait(sim, m->queue, m->wait[w]));
   out->begin_ns[c] = plim_sim_queue_ns(sim, m->queue);
   plim_sim_take(sim, m->time_ns);
@@ -62,20 +62,20 @@ static plim_status put(plim_device *sim, const plim_space_plan *p, int32_t c, pl
   return sim->api->queues.mark(sim, m->queue, c);
 }
 
-plim_status plim_sim_replay(plim_device *sim, const plim_space_plan *p, plim_space_figures *out) {
-  meter m = {.plan = p, .peak = out->peak_bytes};
+plim_status plim_sim_replay(plim_device *sim, const plim_space_plan *plan, plim_space_figures *out) {
+  meter m = {.plan = plan, .peak = out->peak_bytes};
   plim_status status;
   PLIM_TRY(sim->api->queues.sync(sim));
   int64_t began = sim->api->queues.clock(sim);
   out->serial_ns = 0;
   PLIM_TRY_OR_DONE(begin_meter(sim, &m));
-  for (int32_t c = 0; c < p->n_commands; c++) {
+  for (int32_t c = 0; c < plan->n_commands; c++) {
     PLIM_TRY_OR_DONE(count_buffers(sim, &m, c));
-    PLIM_TRY_OR_DONE(put(sim, p, c, out));
+    PLIM_TRY_OR_DONE(put(sim, plan, c, out));
   }
   PLIM_TRY_OR_DONE(sim->api->queues.sync(sim));
   out->makespan_ns = sim->api->queues.clock(sim) - began;
-  out->energy_joule = plim_space_plan_joule(p, out->makespan_ns);
+  out->energy_joule = plim_space_plan_joule(plan, out->makespan_ns);
 done:
   plim_sim_take(sim, 0);
   end_meter(sim, &m);

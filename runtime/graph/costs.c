@@ -6,23 +6,23 @@
 
 #include "runtime/base/text.h"
 
-static int64_t durations(const plim_costs *c) {
-  return (int64_t)c->n_ops * c->n_devices;
+static int64_t durations(const plim_costs *costs) {
+  return (int64_t)costs->n_ops * costs->n_devices;
 }
 
-static int64_t copies(const plim_costs *c) {
-  return durations(c) * c->n_devices; /* below 2^31 * 2^12 */
+static int64_t copies(const plim_costs *costs) {
+  return durations(costs) * costs->n_devices; /* below 2^31 * 2^12 */
 }
 
-static plim_status allocate(plim_costs *c) {
-  PLIM_TRY(plim_allocate(c->ctx, c->n_devices, sizeof *c->device, &c->device));
-  PLIM_TRY(plim_allocate(c->ctx, c->n_ops, sizeof *c->flops, &c->flops));
-  PLIM_TRY(plim_allocate(c->ctx, durations(c), sizeof *c->duration, &c->duration));
-  PLIM_TRY(plim_allocate(c->ctx, copies(c), sizeof *c->copy, &c->copy));
-  PLIM_TRY(plim_allocate(c->ctx, c->n_ops, sizeof *c->workspace, &c->workspace));
-  for (int32_t o = 0; o < c->n_ops; o++) c->flops[o] = PLIM_UNKNOWN;
-  for (int64_t i = 0; i < durations(c); i++) c->duration[i] = PLIM_NONE;
-  for (int64_t i = 0; i < copies(c); i++) c->copy[i] = PLIM_NONE;
+static plim_status allocate(plim_costs *costs) {
+  PLIM_TRY(plim_allocate(costs->ctx, costs->n_devices, sizeof *costs->device, &costs->device));
+  PLIM_TRY(plim_allocate(costs->ctx, costs->n_ops, sizeof *costs->flops, &costs->flops));
+  PLIM_TRY(plim_allocate(costs->ctx, durations(costs), sizeof *costs->duration, &costs->duration));
+  PLIM_TRY(plim_allocate(costs->ctx, copies(costs), sizeof *costs->copy, &costs->copy));
+  PLIM_TRY(plim_allocate(costs->ctx, costs->n_ops, sizeof *costs->workspace, &costs->workspace));
+  for (int32_t o = 0; o < costs->n_ops; o++) costs->flops[o] = PLIM_UNKNOWN;
+  for (int64_t i = 0; i < durations(costs); i++) costs->duration[i] = PLIM_NONE;
+  for (int64_t i = 0; i < copies(costs); i++) costs->copy[i] = PLIM_NONE;
   return PLIM_OK;
 }
 
@@ -43,36 +43,36 @@ plim_status plim_costs_new(plim_context *ctx, int32_t n_ops, int32_t n_devices, 
   return PLIM_OK;
 }
 
-void plim_costs_free(plim_costs *c) {
-  if (!c) return;
-  plim_release(c->ctx, c->device, c->n_devices, sizeof *c->device);
-  plim_release(c->ctx, c->flops, c->n_ops, sizeof *c->flops);
-  plim_release(c->ctx, c->duration, durations(c), sizeof *c->duration);
-  plim_release(c->ctx, c->copy, copies(c), sizeof *c->copy);
-  plim_release(c->ctx, c->workspace, c->n_ops, sizeof *c->workspace);
-  plim_release(c->ctx, c, 1, sizeof *c);
+void plim_costs_free(plim_costs *costs) {
+  if (!costs) return;
+  plim_release(costs->ctx, costs->device, costs->n_devices, sizeof *costs->device);
+  plim_release(costs->ctx, costs->flops, costs->n_ops, sizeof *costs->flops);
+  plim_release(costs->ctx, costs->duration, durations(costs), sizeof *costs->duration);
+  plim_release(costs->ctx, costs->copy, copies(costs), sizeof *costs->copy);
+  plim_release(costs->ctx, costs->workspace, costs->n_ops, sizeof *costs->workspace);
+  plim_release(costs->ctx, costs, 1, sizeof *costs);
 }
 
-int plim_costs_any(const plim_costs *c) {
-  int any = c->n_devices > 0;
-  for (int32_t o = 0; o < c->n_ops && !any; o++) any = c->flops[o] >= 0 || c->workspace[o] > 0;
+int plim_costs_any(const plim_costs *costs) {
+  int any = costs->n_devices > 0;
+  for (int32_t o = 0; o < costs->n_ops && !any; o++) any = costs->flops[o] >= 0 || costs->workspace[o] > 0;
   return any;
 }
 
-int32_t plim_costs_find_device(const plim_costs *c, const char *name) {
-  for (int32_t d = 0; d < c->n_devices; d++) {
-    if (strcmp(c->device[d], name) == 0) return d;
+int32_t plim_costs_find_device(const plim_costs *costs, const char *name) {
+  for (int32_t d = 0; d < costs->n_devices; d++) {
+    if (strcmp(costs->device[d], name) == 0) return d;
   }
   return PLIM_NONE;
 }
 
-int plim_costs_find_copy(const plim_costs *c, int32_t op, const char *from, const char *to, int64_t *time) {
-  int32_t a = plim_costs_find_device(c, from), b = plim_costs_find_device(c, to);
-  int64_t squared = (int64_t)c->n_devices * c->n_devices;
+int plim_costs_find_copy(const plim_costs *costs, int32_t op, const char *from, const char *to, int64_t *time) {
+  int32_t a = plim_costs_find_device(costs, from), b = plim_costs_find_device(costs, to);
+  int64_t squared = (int64_t)costs->n_devices * costs->n_devices;
   int any = 0;
   if (a < 0 || b < 0) return 0;
-  for (int64_t i = op * squared; i < (op + 1) * squared && !any; i++) any = c->copy[i] >= 0;
-  if (any) *time = c->copy[plim_costs_copy_at(c, op, a, b)];
+  for (int64_t i = op * squared; i < (op + 1) * squared && !any; i++) any = costs->copy[i] >= 0;
+  if (any) *time = costs->copy[plim_costs_copy_at(costs, op, a, b)];
   return any;
 }
 
@@ -84,15 +84,15 @@ int plim_costs_is_name(const char *name) {
   return n > 0 && n < PLIM_COSTS_NAME_BYTES;
 }
 
-plim_status plim_costs_name_device(plim_costs *c, int32_t device, const char *name) {
+plim_status plim_costs_name_device(plim_costs *costs, int32_t device, const char *name) {
   if (!plim_costs_is_name(name)) {
-    return plim_fail(c->ctx, PLIM_EDATA,
+    return plim_fail(costs->ctx, PLIM_EDATA,
                      "'%.80s' names no device: 1 to 31 printable characters without blank, =, comma, > and ;", name);
   }
-  if (plim_costs_find_device(c, name) >= 0) {
-    return plim_fail(c->ctx, PLIM_EDATA, "two devices are called '%s'", name);
+  if (plim_costs_find_device(costs, name) >= 0) {
+    return plim_fail(costs->ctx, PLIM_EDATA, "two devices are called '%s'", name);
   }
-  (void)memcpy(c->device[device], name, strlen(name) + 1);
+  (void)memcpy(costs->device[device], name, strlen(name) + 1);
   return PLIM_OK;
 }
 
@@ -106,23 +106,23 @@ static int64_t sum(const int64_t *number, int64_t n, int64_t stride) {
   return total;
 }
 
-plim_status plim_costs_check(const plim_costs *c, int32_t n_ops) {
-  if (c->n_ops != n_ops) {
-    return plim_fail(c->ctx, PLIM_EDATA, "there are costs of %d ops, the graph has %d", c->n_ops, n_ops);
+plim_status plim_costs_check(const plim_costs *costs, int32_t n_ops) {
+  if (costs->n_ops != n_ops) {
+    return plim_fail(costs->ctx, PLIM_EDATA, "there are costs of %d ops, the graph has %d", costs->n_ops, n_ops);
   }
-  if (sum(c->flops, c->n_ops, 1) < 0) {
-    return plim_fail(c->ctx, PLIM_EDATA, "the FLOP of all ops add up to more than 2^61");
+  if (sum(costs->flops, costs->n_ops, 1) < 0) {
+    return plim_fail(costs->ctx, PLIM_EDATA, "the FLOP of all ops add up to more than 2^61");
   }
-  for (int32_t d = 0; d < c->n_devices; d++) {
-    if (sum(c->duration + d, durations(c) - d, c->n_devices) < 0) {
-      return plim_fail(c->ctx, PLIM_EDATA, "the durations on device %s add up to more than 2^61", c->device[d]);
+  for (int32_t d = 0; d < costs->n_devices; d++) {
+    if (sum(costs->duration + d, durations(costs) - d, costs->n_devices) < 0) {
+      return plim_fail(costs->ctx, PLIM_EDATA, "the durations on device %s add up to more than 2^61", costs->device[d]);
     }
   }
-  if (sum(c->copy, copies(c), 1) < 0) {
-    return plim_fail(c->ctx, PLIM_EDATA, "the times of all copies add up to more than 2^61");
+  if (sum(costs->copy, copies(costs), 1) < 0) {
+    return plim_fail(costs->ctx, PLIM_EDATA, "the times of all copies add up to more than 2^61");
   }
-  if (sum(c->workspace, c->n_ops, 1) < 0) {
-    return plim_fail(c->ctx, PLIM_EDATA, "the workspaces of all ops add up to more than 2^61 bytes");
+  if (sum(costs->workspace, costs->n_ops, 1) < 0) {
+    return plim_fail(costs->ctx, PLIM_EDATA, "the workspaces of all ops add up to more than 2^61 bytes");
   }
   return PLIM_OK;
 }

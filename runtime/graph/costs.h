@@ -32,13 +32,13 @@ PLIM_MUST_USE plim_status plim_costs_new(plim_context *ctx, int32_t n_ops, int32
 void plim_costs_free(plim_costs *costs); /* NULL is legal */
 
 /* Index of a number in `duration` and in `copy`. Op and devices must be in range. */
-static inline int64_t plim_costs_duration_at(const plim_costs *c, int32_t op, int32_t device) {
+static inline int64_t plim_costs_duration_at(const plim_costs *costs, int32_t op, int32_t device) {
   const int64_t row = op;
-  return row * c->n_devices + device;
+  return row * costs->n_devices + device;
 }
-static inline int64_t plim_costs_copy_at(const plim_costs *c, int32_t op, int32_t from, int32_t to) {
+static inline int64_t plim_costs_copy_at(const plim_costs *costs, int32_t op, int32_t from, int32_t to) {
   const int64_t row = op;
-  return (row * c->n_devices + from) * c->n_devices + to;
+  return (row * costs->n_devices + from) * costs->n_devices + to;
 }
 
 /* Is there any cost: a device, or the FLOPs or the workspace of an op? O(n_ops). */

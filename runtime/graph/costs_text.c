@@ -6,11 +6,11 @@
 
 static const int64_t most = INT64_MAX / 4;
 
-void plim_costs_write_devices(plim_text *text, const plim_costs *c) {
+void plim_costs_write_devices(plim_text *text, const plim_costs *costs) {
   plim_text_add(text, "  \"devices\": [");
-  for (int32_t d = 0; d < c->n_devices; d++) {
+  for (int32_t d = 0; d < costs->n_devices; d++) {
     if (d > 0) plim_text_add(text, ", ");
-    plim_text_quote(text, c->device[d]);
+    plim_text_quote(text, costs->device[d]);
   }
   plim_text_add(text, "],\n");
 }
@@ -41,12 +41,12 @@ static void write_row(plim_text *text, const int64_t *number, int32_t n) {
   plim_text_add(text, "]");
 }
 
-void plim_costs_write_op(plim_text *text, const plim_costs *c, int32_t op) {
-  int32_t n = c->n_devices;
-  const int64_t *duration = c->duration + plim_costs_duration_at(c, op, 0);
-  const int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
-  if (c->flops[op] >= 0) plim_text_format(text, ", \"flops\": %lld", (long long)c->flops[op]);
-  if (c->workspace[op] > 0) plim_text_format(text, ", \"workspace_bytes\": %lld", (long long)c->workspace[op]);
+void plim_costs_write_op(plim_text *text, const plim_costs *costs, int32_t op) {
+  int32_t n = costs->n_devices;
+  const int64_t *duration = costs->duration + plim_costs_duration_at(costs, op, 0);
+  const int64_t *copy = costs->copy + plim_costs_copy_at(costs, op, 0, 0);
+  if (costs->flops[op] >= 0) plim_text_format(text, ", \"flops\": %lld", (long long)costs->flops[op]);
+  if (costs->workspace[op] > 0) plim_text_format(text, ", \"workspace_bytes\": %lld", (long long)costs->workspace[op]);
   if (any(duration, n)) {
     plim_text_add(text, ", \"durations\": ");
     write_row(text, duration, n);
@@ -74,12 +74,12 @@ static void need_any(const plim_json_at *list, const int64_t *number, int64_t n)
   if (!any(number, n)) plim_json_fail(list, NULL, "has no number: a list without any is left out");
 }
 
-void plim_costs_read_op(plim_json_at *at, plim_costs *c, int32_t op) {
-  int64_t *duration = c->duration + plim_costs_duration_at(c, op, 0);
-  int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
-  int32_t n = c->n_devices, given = 0;
-  if (plim_json_has(at, "flops")) c->flops[op] = plim_json_int(at, "flops", 0, most);
-  if (plim_json_has(at, "workspace_bytes")) c->workspace[op] = plim_json_int(at, "workspace_bytes", 1, most);
+void plim_costs_read_op(plim_json_at *at, plim_costs *costs, int32_t op) {
+  int64_t *duration = costs->duration + plim_costs_duration_at(costs, op, 0);
+  int64_t *copy = costs->copy + plim_costs_copy_at(costs, op, 0, 0);
+  int32_t n = costs->n_devices, given = 0;
+  if (plim_json_has(at, "flops")) costs->flops[op] = plim_json_int(at, "flops", 0, most);
+  if (plim_json_has(at, "workspace_bytes")) costs->workspace[op] = plim_json_int(at, "workspace_bytes", 1, most);
   if (plim_json_has(at, "durations")) {
     plim_json_at list = plim_json_list(at, "durations", &given);
     read_row(&list, given, n, -1, duration);

@@ -148,17 +148,17 @@ static plim_status check_unique(plim_context *ctx, const char *what, const char 
   return PLIM_OK;
 }
 
-static plim_status check_names(const plim_graph *g) {
-  int64_t most = g->n_values > g->n_ops ? g->n_values : g->n_ops;
+static plim_status check_names(const plim_graph *graph) {
+  int64_t most = graph->n_values > graph->n_ops ? graph->n_values : graph->n_ops;
   const char **name = NULL;
-  PLIM_TRY(plim_allocate(g->ctx, most, sizeof *name, &name));
-  for (int32_t i = 0; i < g->n_values; i++) name[i] = g->value[i].name;
-  plim_status status = check_unique(g->ctx, "value", name, g->n_values);
+  PLIM_TRY(plim_allocate(graph->ctx, most, sizeof *name, &name));
+  for (int32_t i = 0; i < graph->n_values; i++) name[i] = graph->value[i].name;
+  plim_status status = check_unique(graph->ctx, "value", name, graph->n_values);
   if (status == PLIM_OK) {
-    for (int32_t i = 0; i < g->n_ops; i++) name[i] = g->op[i].name;
-    status = check_unique(g->ctx, "op", name, g->n_ops);
+    for (int32_t i = 0; i < graph->n_ops; i++) name[i] = graph->op[i].name;
+    status = check_unique(graph->ctx, "op", name, graph->n_ops);
   }
-  plim_release(g->ctx, name, most, sizeof *name);
+  plim_release(graph->ctx, name, most, sizeof *name);
   return status;
 }
 
@@ -166,82 +166,83 @@ static int is_made(plim_role role) {
   return role == PLIM_ROLE_ACTIVATION || role == PLIM_ROLE_GRADIENT || role == PLIM_ROLE_OUTPUT;
 }
 
-static plim_status check_storage(const plim_graph *g, int32_t s) {
-  const plim_storage *st = &g->storage[s];
+static plim_status check_storage(const plim_graph *graph, int32_t s) {
+  const plim_storage *st = &graph->storage[s];
   const char *role = plim_role_name(st->role);
-  int32_t readers = g->reader_first[s + 1] - g->reader_first[s];
-  int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
+  int32_t readers = graph->reader_first[s + 1] - graph->reader_first[s];
+  int32_t updaters = graph->updater_first[s + 1] - graph->updater_first[s];
   if (is_made(st->role) && st->producer < 0) {
-    return plim_fail(g->ctx, PLIM_EDATA, "storage %d (%s) is written by no op", s, role);
+    return plim_fail(graph->ctx, PLIM_EDATA, "storage %d (%s) is written by no op", s, role);
   }
   if (!is_made(st->role) && st->producer >= 0) {
-    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' writes storage %d, whose role is %s", g->op[st->producer].name, s,
-                     role);
+    return plim_fail(graph->ctx, PLIM_EDATA, "op '%s' writes storage %d, whose role is %s",
+                     graph->op[st->producer].name, s, role);
   }
   if (updaters > 0 && st->role != PLIM_ROLE_PARAM && st->role != PLIM_ROLE_STATE) {
-    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' updates storage %d, whose role is %s, not param or state",
-                     g->op[g->updater[g->updater_first[s]]].name, s, role);
+    return plim_fail(graph->ctx, PLIM_EDATA, "op '%s' updates storage %d, whose role is %s, not param or state",
+                     graph->op[graph->updater[graph->updater_first[s]]].name, s, role);
   }
   if (st->role == PLIM_ROLE_STAGING && readers > 0) {
-    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' reads storage %d, whose role is staging",
-                     g->op[g->reader[g->reader_first[s]]].name, s);
+    return plim_fail(graph->ctx, PLIM_EDATA, "op '%s' reads storage %d, whose role is staging",
+                     graph->op[graph->reader[graph->reader_first[s]]].name, s);
   }
   return PLIM_OK;
 }
 
 /* Check that every reader comes after the producer and before the first update. */
-static plim_status check_order(const plim_graph *g, int32_t s) {
-  int32_t producer = g->storage[s].producer;
-  int32_t update = g->updater_first[s] < g->updater_first[s + 1] ? g->updater[g->updater_first[s]] : g->n_ops;
-  for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) {
-    int32_t reader = g->reader[i];
+static plim_status check_order(const plim_graph *graph, int32_t s) {
+  int32_t producer = graph->storage[s].producer;
+  int32_t update =
+      graph->updater_first[s] < graph->updater_first[s + 1] ? graph->updater[graph->updater_first[s]] : graph->n_ops;
+  for (int32_t i = graph->reader_first[s]; i < graph->reader_first[s + 1]; i++) {
+    int32_t reader = graph->reader[i];
     if (reader <= producer) {
-      return plim_fail(g->ctx, PLIM_EDATA, "op %d '%s' reads storage %d before op %d '%s' writes it", reader,
-                       g->op[reader].name, s, producer, g->op[producer].name);
+      return plim_fail(graph->ctx, PLIM_EDATA, "op %d '%s' reads storage %d before op %d '%s' writes it", reader,
+                       graph->op[reader].name, s, producer, graph->op[producer].name);
     }
     if (reader >= update) {
-      return plim_fail(g->ctx, PLIM_EDATA, "op %d '%s' reads storage %d, which op %d '%s' updates before or there",
-                       reader, g->op[reader].name, s, update, g->op[update].name);
+      return plim_fail(graph->ctx, PLIM_EDATA, "op %d '%s' reads storage %d, which op %d '%s' updates before or there",
+                       reader, graph->op[reader].name, s, update, graph->op[update].name);
     }
   }
   return PLIM_OK;
 }
 
 /* Check that outputs of one op do not overlap, and that it updates each storage through one operand. */
-static plim_status check_results_disjoint(const plim_graph *g, const plim_op *op) {
+static plim_status check_results_disjoint(const plim_graph *graph, const plim_op *op) {
   const int32_t pairs_of = op->n_writes < op->n_out ? op->n_out : 0; /* each in a storage of its own: none overlap */
   for (int32_t i = 0; i < pairs_of; i++) {
     for (int32_t j = 0; j < i; j++) {
-      const plim_value *a = &g->value[op->out[i]], *b = &g->value[op->out[j]];
+      const plim_value *a = &graph->value[op->out[i]], *b = &graph->value[op->out[j]];
       if (a->storage == b->storage && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes) {
-        return plim_fail(g->ctx, PLIM_EDATA, "op '%s' writes the same bytes through '%s' and '%s'", op->name, b->name,
-                         a->name);
+        return plim_fail(graph->ctx, PLIM_EDATA, "op '%s' writes the same bytes through '%s' and '%s'", op->name,
+                         b->name, a->name);
       }
     }
   }
   if (op->n_updates < op->n_upd) {
-    return plim_fail(g->ctx, PLIM_EDATA, "op '%s' updates one storage through two operands", op->name);
+    return plim_fail(graph->ctx, PLIM_EDATA, "op '%s' updates one storage through two operands", op->name);
   }
   return PLIM_OK;
 }
 
-static plim_status check_all(const plim_graph *g) {
-  if (g->n_ops == 0) return plim_fail(g->ctx, PLIM_EDATA, "graph '%s' has no op", g->name);
-  PLIM_TRY(check_names(g));
-  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_results_disjoint(g, &g->op[o]));
-  for (int32_t s = 0; s < g->n_storages; s++) {
-    PLIM_TRY(check_storage(g, s));
-    PLIM_TRY(check_order(g, s));
+static plim_status check_all(const plim_graph *graph) {
+  if (graph->n_ops == 0) return plim_fail(graph->ctx, PLIM_EDATA, "graph '%s' has no op", graph->name);
+  PLIM_TRY(check_names(graph));
+  for (int32_t o = 0; o < graph->n_ops; o++) PLIM_TRY(check_results_disjoint(graph, &graph->op[o]));
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    PLIM_TRY(check_storage(graph, s));
+    PLIM_TRY(check_order(graph, s));
   }
-  if (g->costs) PLIM_TRY(plim_costs_check(g->costs, g->n_ops));
-  return g->handles ? plim_handles_match(g->handles, g) : PLIM_OK;
+  if (graph->costs) PLIM_TRY(plim_costs_check(graph->costs, graph->n_ops));
+  return graph->handles ? plim_handles_match(graph->handles, graph) : PLIM_OK;
 }
 
-static plim_status set_fingerprint(plim_graph *g) {
-  plim_text text = {g->ctx, NULL, 0, 0, PLIM_OK};
-  plim_graph_write(&text, g, 0);
+static plim_status set_fingerprint(plim_graph *graph) {
+  plim_text text = {graph->ctx, NULL, 0, 0, PLIM_OK};
+  plim_graph_write(&text, graph, 0);
   plim_status status = text.status;
-  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, g->fingerprint);
+  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, graph->fingerprint);
   plim_text_free(&text);
   return status;
 }

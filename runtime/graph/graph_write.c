@@ -48,12 +48,12 @@ static void write_value(plim_text *text, const plim_value *v) {
   plim_text_add(text, "]}");
 }
 
-static int has_costs(const plim_graph *g) {
-  return g->costs && plim_costs_any(g->costs);
+static int has_costs(const plim_graph *graph) {
+  return graph->costs && plim_costs_any(graph->costs);
 }
 
-static void write_op(plim_text *text, const plim_graph *g, int32_t o, int version) {
-  const plim_op *op = &g->op[o];
+static void write_op(plim_text *text, const plim_graph *graph, int32_t o, int version) {
+  const plim_op *op = &graph->op[o];
   plim_text_add(text, "{");
   if (version >= 2) {
     plim_text_add(text, "\"id\": ");
@@ -75,7 +75,7 @@ static void write_op(plim_text *text, const plim_graph *g, int32_t o, int versio
   plim_document_write_pairs(text, op->pair, op->n_pairs);
   plim_text_add(text, ", \"time_ns\": ");
   plim_document_write_int(text, op->time_ns, PLIM_UNKNOWN);
-  if (has_costs(g)) plim_costs_write_op(text, g->costs, o);
+  if (has_costs(graph)) plim_costs_write_op(text, graph->costs, o);
   plim_text_add(text, "}");
 }
 
@@ -86,61 +86,61 @@ static int is_newer_sgd(const plim_op *op) {
 
 /* Does the graph need version 5? Earlier versions have no newer kinds, no strides, no states in bf16, and fewer sizes,
  * outputs and updates. */
-static int is_fifth(const plim_graph *g) {
+static int is_fifth(const plim_graph *graph) {
   enum { OLD_RANK = 4, OLD_OUTPUTS = 8, OLD_UPDATES = 2 };
-  for (int32_t v = 0; v < g->n_values; v++) {
-    const plim_value *value = &g->value[v];
-    const int is_state = g->storage[value->storage].role == PLIM_ROLE_STATE;
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    const plim_value *value = &graph->value[v];
+    const int is_state = graph->storage[value->storage].role == PLIM_ROLE_STATE;
     if (value->shape.rank > OLD_RANK || plim_shape_is_strided(&value->shape)) return 1;
     if (is_state && value->shape.dtype == PLIM_BF16) return 1;
   }
-  for (int32_t o = 0; o < g->n_ops; o++) {
-    const plim_op *op = &g->op[o];
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    const plim_op *op = &graph->op[o];
     if (plim_op_kind_row(op->kind)->version >= 5 || op->n_upd > OLD_UPDATES || op->n_out > OLD_OUTPUTS) return 1;
     if (is_newer_sgd(op)) return 1;
   }
   return 0;
 }
 
-int plim_graph_version(const plim_graph *g) {
-  if (is_fifth(g)) return 5;
-  if (has_costs(g)) return 4;
-  if (plim_graph_precision(g) != PLIM_PRECISION_FP32) return 3;
+int plim_graph_version(const plim_graph *graph) {
+  if (is_fifth(graph)) return 5;
+  if (has_costs(graph)) return 4;
+  if (plim_graph_precision(graph) != PLIM_PRECISION_FP32) return 3;
   enum { OLD_INPUTS = 8 };
-  int second = g->unpacked || g->handles;
-  for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
-  for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > OLD_INPUTS;
+  int second = graph->unpacked || graph->handles;
+  for (int32_t s = 0; s < graph->n_storages && !second; s++) second = graph->storage[s].bytes == 0;
+  for (int32_t o = 0; o < graph->n_ops && !second; o++) second = graph->op[o].id >= 0 || graph->op[o].n_in > OLD_INPUTS;
   return second ? 2 : 1;
 }
 
-void plim_graph_write(plim_text *text, const plim_graph *g, int with_fingerprint) {
-  int version = plim_graph_version(g);
+void plim_graph_write(plim_text *text, const plim_graph *graph, int with_fingerprint) {
+  int version = plim_graph_version(graph);
   plim_document_write_version(text, "graph", version);
-  if (with_fingerprint) plim_text_format(text, "  \"fingerprint\": \"%s\",\n", g->fingerprint);
+  if (with_fingerprint) plim_text_format(text, "  \"fingerprint\": \"%s\",\n", graph->fingerprint);
   plim_text_add(text, "  \"name\": ");
-  plim_text_quote(text, g->name);
-  plim_text_format(text, ",\n  \"batch\": %d,\n", g->batch);
-  if (version >= 2) plim_text_format(text, "  \"addresses\": \"%s\",\n", g->unpacked ? "none" : "packed");
-  if (has_costs(g)) plim_costs_write_devices(text, g->costs);
+  plim_text_quote(text, graph->name);
+  plim_text_format(text, ",\n  \"batch\": %d,\n", graph->batch);
+  if (version >= 2) plim_text_format(text, "  \"addresses\": \"%s\",\n", graph->unpacked ? "none" : "packed");
+  if (has_costs(graph)) plim_costs_write_devices(text, graph->costs);
   plim_text_add(text, "  \"storages\": [");
-  for (int32_t i = 0; i < g->n_storages; i++) {
+  for (int32_t i = 0; i < graph->n_storages; i++) {
     plim_text_format(text, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",
-                     plim_role_name(g->storage[i].role), (long long)g->storage[i].bytes);
+                     plim_role_name(graph->storage[i].role), (long long)graph->storage[i].bytes);
   }
   plim_text_add(text, "\n  ],\n  \"values\": [");
-  for (int32_t i = 0; i < g->n_values; i++) {
+  for (int32_t i = 0; i < graph->n_values; i++) {
     plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
-    write_value(text, &g->value[i]);
+    write_value(text, &graph->value[i]);
   }
   plim_text_add(text, "\n  ],\n  \"ops\": [");
-  for (int32_t i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < graph->n_ops; i++) {
     plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
-    write_op(text, g, i, version);
+    write_op(text, graph, i, version);
   }
   plim_text_add(text, "\n  ]");
-  if (g->handles) {
+  if (graph->handles) {
     plim_text_add(text, ",\n  \"handles\": ");
-    plim_handles_write(text, g->handles);
+    plim_handles_write(text, graph->handles);
   }
   plim_text_add(text, "\n}\n");
 }

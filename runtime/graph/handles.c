@@ -52,91 +52,93 @@ static plim_status copy(plim_context *ctx, const plim_handles *draft, plim_handl
 
 /* ---- the check; held [n_tensors]: number of handles, UNDEFINED before the tensor is defined ---- */
 
-static plim_status check_tensors(const plim_handles *h) {
-  for (int32_t t = 0; t < h->n_tensors; t++) {
-    const plim_handle_tensor *tensor = &h->tensor[t];
-    if (tensor->base < 0 || tensor->base > t || h->tensor[tensor->base].base != tensor->base) {
-      return plim_fail(h->ctx, PLIM_EDATA, "handles: tensor %d has the base %d, which is no earlier tensor of its own",
-                       t, tensor->base);
+static plim_status check_tensors(const plim_handles *handles) {
+  for (int32_t t = 0; t < handles->n_tensors; t++) {
+    const plim_handle_tensor *tensor = &handles->tensor[t];
+    if (tensor->base < 0 || tensor->base > t || handles->tensor[tensor->base].base != tensor->base) {
+      return plim_fail(handles->ctx, PLIM_EDATA,
+                       "handles: tensor %d has the base %d, which is no earlier tensor of its own", t, tensor->base);
     }
-    const plim_handle_tensor *base = &h->tensor[tensor->base];
+    const plim_handle_tensor *base = &handles->tensor[tensor->base];
     if (tensor->bytes < 0 || tensor->bytes != base->bytes || tensor->storage != base->storage) {
-      return plim_fail(h->ctx, PLIM_EDATA, "handles: tensor %d has %lld bytes, its base %d has %lld", t,
+      return plim_fail(handles->ctx, PLIM_EDATA, "handles: tensor %d has %lld bytes, its base %d has %lld", t,
                        (long long)tensor->bytes, tensor->base, (long long)base->bytes);
     }
     if ((tensor->bytes == 0) != (tensor->storage < 0)) {
-      return plim_fail(h->ctx, PLIM_EDATA, "handles: tensor %d has %lld bytes in storage %d", t,
+      return plim_fail(handles->ctx, PLIM_EDATA, "handles: tensor %d has %lld bytes in storage %d", t,
                        (long long)tensor->bytes, tensor->storage);
     }
   }
   return PLIM_OK;
 }
 
-static plim_status check_held(const plim_handles *h, int32_t event, int32_t tensor, const int32_t *held) {
-  if (tensor >= 0 && tensor < h->n_tensors && held[tensor] > 0) return PLIM_OK;
-  return plim_fail(h->ctx, PLIM_EDATA, "handles: event %d uses tensor %d, on which there is no handle", event, tensor);
+static plim_status check_held(const plim_handles *handles, int32_t event, int32_t tensor, const int32_t *held) {
+  if (tensor >= 0 && tensor < handles->n_tensors && held[tensor] > 0) return PLIM_OK;
+  return plim_fail(handles->ctx, PLIM_EDATA, "handles: event %d uses tensor %d, on which there is no handle", event,
+                   tensor);
 }
 
-static plim_status define(const plim_handles *h, int32_t event, int32_t tensor, int32_t *held) {
-  if (tensor < 0 || tensor >= h->n_tensors || held[tensor] != UNDEFINED) {
-    return plim_fail(h->ctx, PLIM_EDATA, "handles: event %d defines tensor %d, which is none that is still undefined",
-                     event, tensor);
+static plim_status define(const plim_handles *handles, int32_t event, int32_t tensor, int32_t *held) {
+  if (tensor < 0 || tensor >= handles->n_tensors || held[tensor] != UNDEFINED) {
+    return plim_fail(handles->ctx, PLIM_EDATA,
+                     "handles: event %d defines tensor %d, which is none that is still undefined", event, tensor);
   }
-  int32_t base = h->tensor[tensor].base;
+  int32_t base = handles->tensor[tensor].base;
   if (base != tensor && held[base] == UNDEFINED) {
-    return plim_fail(h->ctx, PLIM_EDATA, "handles: event %d defines a view of tensor %d before that is defined", event,
-                     base);
+    return plim_fail(handles->ctx, PLIM_EDATA, "handles: event %d defines a view of tensor %d before that is defined",
+                     event, base);
   }
   held[tensor] = 1;
   return PLIM_OK;
 }
 
-static plim_status check_call(const plim_handles *h, int32_t event, int32_t *held) {
-  const plim_event *e = &h->event[event];
+static plim_status check_call(const plim_handles *handles, int32_t event, int32_t *held) {
+  const plim_event *e = &handles->event[event];
   int fresh = 0;
   if (e->time_ns < 0 || e->n_out <= 0) {
-    return plim_fail(h->ctx, PLIM_EDATA, "handles: event %d is a call of %lld ns with %d results", event,
+    return plim_fail(handles->ctx, PLIM_EDATA, "handles: event %d is a call of %lld ns with %d results", event,
                      (long long)e->time_ns, e->n_out);
   }
-  for (int32_t i = 0; i < e->n_in; i++) PLIM_TRY(check_held(h, event, e->in[i], held));
+  for (int32_t i = 0; i < e->n_in; i++) PLIM_TRY(check_held(handles, event, e->in[i], held));
   for (int32_t i = 0; i < e->n_out; i++) {
-    PLIM_TRY(define(h, event, e->out[i], held));
-    fresh |= h->tensor[e->out[i]].base == e->out[i];
+    PLIM_TRY(define(handles, event, e->out[i], held));
+    fresh |= handles->tensor[e->out[i]].base == e->out[i];
   }
   if (fresh != (e->op >= 0)) {
-    return plim_fail(h->ctx, PLIM_EDATA, "handles: event %d names op %d, but %s", event, e->op,
+    return plim_fail(handles->ctx, PLIM_EDATA, "handles: event %d names op %d, but %s", event, e->op,
                      fresh ? "has a result that is no view" : "all its results are views");
   }
   return PLIM_OK;
 }
 
-static plim_status check_kept(const plim_handles *h, const int32_t *held) {
-  for (int32_t i = 0; i < h->n_kept; i++) {
-    int32_t tensor = h->kept[i];
-    if (tensor >= 0 && tensor < h->n_tensors && held[tensor] > 0) continue;
-    return plim_fail(h->ctx, PLIM_EDATA, "handles: kept[%d] is tensor %d, on which there is no handle", i, tensor);
+static plim_status check_kept(const plim_handles *handles, const int32_t *held) {
+  for (int32_t i = 0; i < handles->n_kept; i++) {
+    int32_t tensor = handles->kept[i];
+    if (tensor >= 0 && tensor < handles->n_tensors && held[tensor] > 0) continue;
+    return plim_fail(handles->ctx, PLIM_EDATA, "handles: kept[%d] is tensor %d, on which there is no handle", i,
+                     tensor);
   }
   return PLIM_OK;
 }
 
-static plim_status check_event(const plim_handles *h, int32_t event, int32_t *held) {
-  const plim_event *e = &h->event[event];
-  if (e->kind == PLIM_EVENT_CALL) return check_call(h, event, held);
-  if (e->kind == PLIM_EVENT_CONSTANT) return define(h, event, e->tensor, held);
-  PLIM_TRY(check_held(h, event, e->tensor, held));
+static plim_status check_event(const plim_handles *handles, int32_t event, int32_t *held) {
+  const plim_event *e = &handles->event[event];
+  if (e->kind == PLIM_EVENT_CALL) return check_call(handles, event, held);
+  if (e->kind == PLIM_EVENT_CONSTANT) return define(handles, event, e->tensor, held);
+  PLIM_TRY(check_held(handles, event, e->tensor, held));
   held[e->tensor] += e->kind == PLIM_EVENT_GET ? 1 : -1;
   return PLIM_OK;
 }
 
-static plim_status check(const plim_handles *h) {
+static plim_status check(const plim_handles *handles) {
   int32_t *held = NULL;
-  PLIM_TRY(check_tensors(h));
-  PLIM_TRY(plim_allocate(h->ctx, h->n_tensors, sizeof *held, &held));
-  for (int32_t t = 0; t < h->n_tensors; t++) held[t] = UNDEFINED;
+  PLIM_TRY(check_tensors(handles));
+  PLIM_TRY(plim_allocate(handles->ctx, handles->n_tensors, sizeof *held, &held));
+  for (int32_t t = 0; t < handles->n_tensors; t++) held[t] = UNDEFINED;
   plim_status status = PLIM_OK;
-  for (int32_t i = 0; status == PLIM_OK && i < h->n_events; i++) status = check_event(h, i, held);
-  if (status == PLIM_OK) status = check_kept(h, held);
-  plim_release(h->ctx, held, h->n_tensors, sizeof *held);
+  for (int32_t i = 0; status == PLIM_OK && i < handles->n_events; i++) status = check_event(handles, i, held);
+  if (status == PLIM_OK) status = check_kept(handles, held);
+  plim_release(handles->ctx, held, handles->n_tensors, sizeof *held);
   return status;
 }
 
@@ -156,36 +158,36 @@ void plim_handles_free(plim_handles *handles) {
   if (handles) plim_release(handles->ctx, handles, handles->block_bytes, 1);
 }
 
-static plim_status match_results(const plim_handles *h, const plim_graph *graph, const plim_event *e) {
+static plim_status match_results(const plim_handles *handles, const plim_graph *graph, const plim_event *e) {
   for (int32_t i = 0; i < e->n_out; i++) {
-    const plim_handle_tensor *t = &h->tensor[e->out[i]];
+    const plim_handle_tensor *t = &handles->tensor[e->out[i]];
     if (t->base != e->out[i] || t->storage < 0 || graph->storage[t->storage].producer == e->op) continue;
-    return plim_fail(h->ctx, PLIM_EDATA, "handles: op %d makes tensor %d, but does not write its storage %d", e->op,
-                     e->out[i], t->storage);
+    return plim_fail(handles->ctx, PLIM_EDATA, "handles: op %d makes tensor %d, but does not write its storage %d",
+                     e->op, e->out[i], t->storage);
   }
   return PLIM_OK;
 }
 
-plim_status plim_handles_match(const plim_handles *h, const plim_graph *graph) {
+plim_status plim_handles_match(const plim_handles *handles, const plim_graph *graph) {
   int32_t op = 0;
-  for (int32_t t = 0; t < h->n_tensors; t++) {
-    int32_t s = h->tensor[t].storage;
+  for (int32_t t = 0; t < handles->n_tensors; t++) {
+    int32_t s = handles->tensor[t].storage;
     if (s < 0) continue;
-    if (s >= graph->n_storages || graph->storage[s].bytes != h->tensor[t].bytes) {
-      return plim_fail(h->ctx, PLIM_EDATA, "handles: tensor %d has %lld bytes in storage %d, which has not", t,
-                       (long long)h->tensor[t].bytes, s);
+    if (s >= graph->n_storages || graph->storage[s].bytes != handles->tensor[t].bytes) {
+      return plim_fail(handles->ctx, PLIM_EDATA, "handles: tensor %d has %lld bytes in storage %d, which has not", t,
+                       (long long)handles->tensor[t].bytes, s);
     }
   }
-  for (int32_t i = 0; i < h->n_events; i++) {
-    const plim_event *e = &h->event[i];
+  for (int32_t i = 0; i < handles->n_events; i++) {
+    const plim_event *e = &handles->event[i];
     if (e->kind != PLIM_EVENT_CALL || e->op < 0) continue;
     if (e->op != op || op >= graph->n_ops || graph->op[op].time_ns != e->time_ns) {
-      return plim_fail(h->ctx, PLIM_EDATA, "handles: event %d calls op %d in %lld ns, not op %d of the graph", i, e->op,
-                       (long long)e->time_ns, op);
+      return plim_fail(handles->ctx, PLIM_EDATA, "handles: event %d calls op %d in %lld ns, not op %d of the graph", i,
+                       e->op, (long long)e->time_ns, op);
     }
-    PLIM_TRY(match_results(h, graph, e));
+    PLIM_TRY(match_results(handles, graph, e));
     op++;
   }
   if (op == graph->n_ops) return PLIM_OK;
-  return plim_fail(h->ctx, PLIM_EDATA, "handles: %d ops are called, the graph has %d", op, graph->n_ops);
+  return plim_fail(handles->ctx, PLIM_EDATA, "handles: %d ops are called, the graph has %d", op, graph->n_ops);
 }

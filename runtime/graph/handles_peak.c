@@ -1,9 +1,10 @@
 /* The time of a handle program, and the bytes that it holds when nothing is evicted. */
 #include "runtime/graph/handles.h"
 
-int64_t plim_handles_total_ns(const plim_handles *h) {
+int64_t plim_handles_total_ns(const plim_handles *handles) {
   int64_t sum = 0;
-  for (int32_t i = 0; i < h->n_events; i++) sum += h->event[i].kind == PLIM_EVENT_CALL ? h->event[i].time_ns : 0;
+  for (int32_t i = 0; i < handles->n_events; i++)
+    sum += handles->event[i].kind == PLIM_EVENT_CALL ? handles->event[i].time_ns : 0;
   return sum;
 }
 

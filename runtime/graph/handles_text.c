@@ -28,20 +28,20 @@ static void write_event(plim_text *text, const plim_event *e) {
   plim_text_add(text, "}");
 }
 
-void plim_handles_write(plim_text *text, const plim_handles *h) {
+void plim_handles_write(plim_text *text, const plim_handles *handles) {
   plim_text_add(text, "{\n    \"tensors\": [");
-  for (int32_t i = 0; i < h->n_tensors; i++) {
-    plim_text_format(text, "%s\n      {\"base\": %d, \"storage\": ", i > 0 ? "," : "", h->tensor[i].base);
-    plim_document_write_int(text, h->tensor[i].storage, PLIM_NONE);
-    plim_text_format(text, ", \"bytes\": %lld}", (long long)h->tensor[i].bytes);
+  for (int32_t i = 0; i < handles->n_tensors; i++) {
+    plim_text_format(text, "%s\n      {\"base\": %d, \"storage\": ", i > 0 ? "," : "", handles->tensor[i].base);
+    plim_document_write_int(text, handles->tensor[i].storage, PLIM_NONE);
+    plim_text_format(text, ", \"bytes\": %lld}", (long long)handles->tensor[i].bytes);
   }
   plim_text_add(text, "\n    ],\n    \"events\": [");
-  for (int32_t i = 0; i < h->n_events; i++) {
+  for (int32_t i = 0; i < handles->n_events; i++) {
     plim_text_add(text, i > 0 ? ",\n      " : "\n      ");
-    write_event(text, &h->event[i]);
+    write_event(text, &handles->event[i]);
   }
   plim_text_add(text, "\n    ],\n    \"kept\": ");
-  write_list(text, h->kept, h->n_kept);
+  write_list(text, handles->kept, handles->n_kept);
   plim_text_add(text, "\n  }");
 }
 

@@ -17,8 +17,8 @@ static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *
   return place;
 }
 
-static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_command *command = &p->command[j];
+static plim_status check_waits(plim_context *ctx, const plim_plan *plan, int32_t j) {
+  const plim_command *command = &plan->command[j];
   if (command->queue < 0 || command->queue >= PLIM_PLAN_QUEUES) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: queue %d is not below %d", j, command->queue, PLIM_PLAN_QUEUES);
   }
@@ -32,14 +32,15 @@ static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j)
   return PLIM_OK;
 }
 
-static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_command *command = &p->command[j];
+static plim_status check_run(plim_context *ctx, const plim_plan *plan, int32_t j) {
+  const plim_command *command = &plan->command[j];
   if (command->op < 0) return plim_fail(ctx, PLIM_EDATA, "command %d: op %d is negative", j, command->op);
-  if (command->variant < 0 || command->variant >= p->n_variants || p->variant[command->variant].op != command->op) {
+  if (command->variant < 0 || command->variant >= plan->n_variants ||
+      plan->variant[command->variant].op != command->op) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: variant %d is none of op %d", j, command->variant, command->op);
   }
-  if (command->space < 0 || command->space > p->n_page_spaces) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, command->space, p->n_page_spaces + 1);
+  if (command->space < 0 || command->space > plan->n_page_spaces) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, command->space, plan->n_page_spaces + 1);
   }
   if (command->n_pairs < 0 || command->n_pairs > PLIM_OP_MAX_PAIRS) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, command->n_pairs,
@@ -54,10 +55,10 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
   return PLIM_OK;
 }
 
-static plim_status check_command(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_command *command = &p->command[j];
-  PLIM_TRY(check_waits(ctx, p, j));
-  if (command->kind == PLIM_COMMAND_RUN) return check_run(ctx, p, j);
+static plim_status check_command(plim_context *ctx, const plim_plan *plan, int32_t j) {
+  const plim_command *command = &plan->command[j];
+  PLIM_TRY(check_waits(ctx, plan, j));
+  if (command->kind == PLIM_COMMAND_RUN) return check_run(ctx, plan, j);
   if (command->kind != PLIM_COMMAND_COPY) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: kind %d is none", j, (int)command->kind);
   }
@@ -68,55 +69,55 @@ static plim_status check_command(plim_context *ctx, const plim_plan *p, int32_t 
   return PLIM_OK;
 }
 
-static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i) {
-  const plim_plan_buffer *buffer = &p->buffer[i];
+static plim_status check_buffer(plim_context *ctx, const plim_plan *plan, int32_t i) {
+  const plim_plan_buffer *buffer = &plan->buffer[i];
   if (buffer->storage < -1 || buffer->space < 0) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, buffer->storage, buffer->space);
   }
-  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > p->n_commands) {
+  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > plan->n_commands) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: [%d, %d) is not a part of [0, %d)", i, buffer->begin, buffer->end,
-                     p->n_commands);
+                     plan->n_commands);
   }
   if (buffer->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "buffer %d: %lld bytes", i, (long long)buffer->bytes);
-  if (p->packed ? buffer->offset < 0 || buffer->offset > INT64_MAX - buffer->bytes : buffer->offset != PLIM_NONE) {
+  if (plan->packed ? buffer->offset < 0 || buffer->offset > INT64_MAX - buffer->bytes : buffer->offset != PLIM_NONE) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: offset %lld in a plan %s addresses", i, (long long)buffer->offset,
-                     p->packed ? "with" : "without");
+                     plan->packed ? "with" : "without");
   }
   return PLIM_OK;
 }
 
-static plim_status check_variant(plim_context *ctx, const plim_plan *p, int32_t i) {
-  if (p->variant[i].op < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "variant %d: op %d is negative", i, p->variant[i].op);
+static plim_status check_variant(plim_context *ctx, const plim_plan *plan, int32_t i) {
+  if (plan->variant[i].op < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "variant %d: op %d is negative", i, plan->variant[i].op);
   }
-  return plim_variant_check(ctx, &p->variant[i].variant);
+  return plim_variant_check(ctx, &plan->variant[i].variant);
 }
 
-static plim_status check_head(plim_context *ctx, const plim_plan *p) {
-  PLIM_TRY(plim_machine_check(ctx, &p->numerics.machine));
-  PLIM_TRY(plim_printable_text(ctx, "planner", p->planner, sizeof p->planner));
-  if (!plim_plan_class_name(p->plan_class)) {
-    return plim_fail(ctx, PLIM_EDATA, "plan class %d is none", (int)p->plan_class);
+static plim_status check_head(plim_context *ctx, const plim_plan *plan) {
+  PLIM_TRY(plim_machine_check(ctx, &plan->numerics.machine));
+  PLIM_TRY(plim_printable_text(ctx, "planner", plan->planner, sizeof plan->planner));
+  if (!plim_plan_class_name(plan->plan_class)) {
+    return plim_fail(ctx, PLIM_EDATA, "plan class %d is none", (int)plan->plan_class);
   }
-  if (p->n_commands < 0 || p->n_buffers < 0 || p->n_variants < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "a plan of %d commands, %d buffers, %d variants", p->n_commands, p->n_buffers,
-                     p->n_variants);
+  if (plan->n_commands < 0 || plan->n_buffers < 0 || plan->n_variants < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan of %d commands, %d buffers, %d variants", plan->n_commands,
+                     plan->n_buffers, plan->n_variants);
   }
-  if (p->budget_bytes < 0 || p->keep_all_ns < 0 || p->bound_ns < 0) {
+  if (plan->budget_bytes < 0 || plan->keep_all_ns < 0 || plan->bound_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "a negative figure: budget_bytes %lld, keep_all_ns %lld, bound_ns %lld",
-                     (long long)p->budget_bytes, (long long)p->keep_all_ns, (long long)p->bound_ns);
+                     (long long)plan->budget_bytes, (long long)plan->keep_all_ns, (long long)plan->bound_ns);
   }
   return PLIM_OK;
 }
 
-static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
-  if (p->n_page_spaces < 0 || p->n_page_spaces > PLIM_PAGE_SPACES) {
-    return plim_fail(ctx, PLIM_EDATA, "a plan has %d page spaces, at most %d are allowed", p->n_page_spaces,
+static plim_status check_pages(plim_context *ctx, const plim_plan *plan) {
+  if (plan->n_page_spaces < 0 || plan->n_page_spaces > PLIM_PAGE_SPACES) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan has %d page spaces, at most %d are allowed", plan->n_page_spaces,
                      PLIM_PAGE_SPACES);
   }
-  for (int32_t k = 0; k < p->n_page_spaces; k++) {
-    PLIM_TRY(plim_printable_text(ctx, "page space", p->page[k].name, sizeof p->page[k].name));
-    const plim_plan_space *page = &p->page[k];
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
+    PLIM_TRY(plim_printable_text(ctx, "page space", plan->page[k].name, sizeof plan->page[k].name));
+    const plim_plan_space *page = &plan->page[k];
     const int delays = page->delay_permille >= 0 && page->delay_permille <= PLIM_PAGE_DELAY_PERMILLE;
     if (page->budget_bytes >= 0 && delays) continue;
     return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes, and a delay of %d permille",
@@ -125,16 +126,16 @@ static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
   return PLIM_OK;
 }
 
-static plim_status check_parts(plim_context *ctx, const plim_plan *p, int64_t *n_wait) {
-  PLIM_TRY(check_head(ctx, p));
-  PLIM_TRY(check_pages(ctx, p));
+static plim_status check_parts(plim_context *ctx, const plim_plan *plan, int64_t *n_wait) {
+  PLIM_TRY(check_head(ctx, plan));
+  PLIM_TRY(check_pages(ctx, plan));
   *n_wait = 0;
-  for (int32_t i = 0; i < p->n_variants; i++) PLIM_TRY(check_variant(ctx, p, i));
-  for (int32_t j = 0; j < p->n_commands; j++) {
-    PLIM_TRY(check_command(ctx, p, j));
-    *n_wait += p->command[j].n_wait;
+  for (int32_t i = 0; i < plan->n_variants; i++) PLIM_TRY(check_variant(ctx, plan, i));
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    PLIM_TRY(check_command(ctx, plan, j));
+    *n_wait += plan->command[j].n_wait;
   }
-  for (int32_t i = 0; i < p->n_buffers; i++) PLIM_TRY(check_buffer(ctx, p, i));
+  for (int32_t i = 0; i < plan->n_buffers; i++) PLIM_TRY(check_buffer(ctx, plan, i));
   return PLIM_OK;
 }
 

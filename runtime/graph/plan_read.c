@@ -21,31 +21,31 @@ static void free_lists(plim_context *ctx, plan_lists *lists) {
   plim_release(ctx, lists->wait, lists->cap_wait, sizeof *lists->wait);
 }
 
-static void read_figures(plim_json_at *at, plim_plan *p) {
-  p->budget_bytes = plim_json_limit(at, "budget_bytes");
-  p->peak_bytes = plim_json_amount(at, "peak_bytes");
-  p->arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
-  p->time_ns = plim_json_amount(at, "time_ns");
-  p->keep_all_ns = plim_json_amount(at, "keep_all_ns");
-  p->bound_ns = plim_json_amount(at, "bound_ns");
-  p->proved = plim_json_bool(at, "proved");
-  if (at->doc->status == PLIM_OK && p->packed != (p->arena_bytes >= 0)) {
-    plim_json_fail(at, "arena_bytes", "is %s in a plan %s addresses", p->packed ? "null" : "given",
-                   p->packed ? "with" : "without");
+static void read_figures(plim_json_at *at, plim_plan *plan) {
+  plan->budget_bytes = plim_json_limit(at, "budget_bytes");
+  plan->peak_bytes = plim_json_amount(at, "peak_bytes");
+  plan->arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
+  plan->time_ns = plim_json_amount(at, "time_ns");
+  plan->keep_all_ns = plim_json_amount(at, "keep_all_ns");
+  plan->bound_ns = plim_json_amount(at, "bound_ns");
+  plan->proved = plim_json_bool(at, "proved");
+  if (at->doc->status == PLIM_OK && plan->packed != (plan->arena_bytes >= 0)) {
+    plim_json_fail(at, "arena_bytes", "is %s in a plan %s addresses", plan->packed ? "null" : "given",
+                   plan->packed ? "with" : "without");
   }
 }
 
-static void read_head(plim_json_at *at, plim_plan *p) {
+static void read_head(plim_json_at *at, plim_plan *plan) {
   plim_document_read_head(at, "plan");
-  plim_document_read_hash(at, "graph", p->fingerprint);
+  plim_document_read_hash(at, "graph", plan->fingerprint);
   plim_json_at numerics = plim_json_object(at, "arithmetic"); /* the older word of the format */
-  plim_document_read_machine(&numerics, &p->numerics.machine);
-  plim_document_read_hash(&numerics, "hash", p->numerics.hash);
+  plim_document_read_machine(&numerics, &plan->numerics.machine);
+  plim_document_read_hash(&numerics, "hash", plan->numerics.hash);
   plim_json_end(&numerics);
-  plim_json_copy(at, "planner", p->planner, sizeof p->planner);
-  p->plan_class = (plim_plan_class)plim_json_name(at, "class", plim_plan_class_find);
-  p->packed = plim_json_bool(at, "packed");
-  read_figures(at, p);
+  plim_json_copy(at, "planner", plan->planner, sizeof plan->planner);
+  plan->plan_class = (plim_plan_class)plim_json_name(at, "class", plim_plan_class_find);
+  plan->packed = plim_json_bool(at, "packed");
+  read_figures(at, plan);
 }
 
 static void read_pages(plim_json_at *root, plan_lists *lists) {

@@ -36,56 +36,57 @@ static void write_figure(plim_text *text, const char *key, int64_t x, int64_t no
 }
 
 /* Write the spaces beside the arena, a field that plans without such spaces do not have. */
-static void write_pages(plim_text *text, const plim_plan *p) {
-  if (p->n_page_spaces == 0) return;
+static void write_pages(plim_text *text, const plim_plan *plan) {
+  if (plan->n_page_spaces == 0) return;
   plim_text_add(text, "  \"pages\": [");
-  for (int32_t k = 0; k < p->n_page_spaces; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     plim_text_add(text, k > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
-    plim_text_quote(text, p->page[k].name);
+    plim_text_quote(text, plan->page[k].name);
     plim_text_add(text, ", \"budget_bytes\": ");
-    plim_document_write_int(text, p->page[k].budget_bytes, PLIM_BYTES_UNLIMITED);
-    plim_text_format(text, ", \"peak_bytes\": %lld, \"arena_bytes\": ", (long long)p->page[k].peak_bytes);
-    plim_document_write_int(text, p->page[k].arena_bytes, PLIM_NONE);
-    if (p->page[k].delay_permille > 0) plim_text_format(text, ", \"delay_permille\": %d", p->page[k].delay_permille);
-    plim_text_add(text, p->page[k].computes ? ", \"computes\": true}" : "}");
+    plim_document_write_int(text, plan->page[k].budget_bytes, PLIM_BYTES_UNLIMITED);
+    plim_text_format(text, ", \"peak_bytes\": %lld, \"arena_bytes\": ", (long long)plan->page[k].peak_bytes);
+    plim_document_write_int(text, plan->page[k].arena_bytes, PLIM_NONE);
+    if (plan->page[k].delay_permille > 0)
+      plim_text_format(text, ", \"delay_permille\": %d", plan->page[k].delay_permille);
+    plim_text_add(text, plan->page[k].computes ? ", \"computes\": true}" : "}");
   }
   plim_text_add(text, "\n  ],\n");
 }
 
-static void write_head(plim_text *text, const plim_plan *p) {
+static void write_head(plim_text *text, const plim_plan *plan) {
   plim_document_write_head(text, "plan");
-  plim_text_format(text, "  \"graph\": \"%s\",\n  \"arithmetic\": {", p->fingerprint);
-  plim_document_write_machine(text, &p->numerics.machine);
-  plim_text_format(text, ", \"hash\": \"%s\"},\n  \"planner\": ", p->numerics.hash);
-  plim_text_quote(text, p->planner);
-  plim_text_format(text, ",\n  \"class\": \"%s\",\n  \"packed\": %s,\n", plim_plan_class_name(p->plan_class),
-                   p->packed ? "true" : "false");
-  write_figure(text, "budget_bytes", p->budget_bytes, PLIM_BYTES_UNLIMITED);
-  write_figure(text, "peak_bytes", p->peak_bytes, -1);
-  write_figure(text, "arena_bytes", p->arena_bytes, PLIM_NONE);
-  write_figure(text, "time_ns", p->time_ns, -1);
-  write_figure(text, "keep_all_ns", p->keep_all_ns, -1);
-  write_figure(text, "bound_ns", p->bound_ns, -1);
-  plim_text_format(text, "  \"proved\": %s,\n", p->proved ? "true" : "false");
+  plim_text_format(text, "  \"graph\": \"%s\",\n  \"arithmetic\": {", plan->fingerprint);
+  plim_document_write_machine(text, &plan->numerics.machine);
+  plim_text_format(text, ", \"hash\": \"%s\"},\n  \"planner\": ", plan->numerics.hash);
+  plim_text_quote(text, plan->planner);
+  plim_text_format(text, ",\n  \"class\": \"%s\",\n  \"packed\": %s,\n", plim_plan_class_name(plan->plan_class),
+                   plan->packed ? "true" : "false");
+  write_figure(text, "budget_bytes", plan->budget_bytes, PLIM_BYTES_UNLIMITED);
+  write_figure(text, "peak_bytes", plan->peak_bytes, -1);
+  write_figure(text, "arena_bytes", plan->arena_bytes, PLIM_NONE);
+  write_figure(text, "time_ns", plan->time_ns, -1);
+  write_figure(text, "keep_all_ns", plan->keep_all_ns, -1);
+  write_figure(text, "bound_ns", plan->bound_ns, -1);
+  plim_text_format(text, "  \"proved\": %s,\n", plan->proved ? "true" : "false");
 }
 
-void plim_plan_write(plim_text *text, const plim_plan *p) {
-  write_head(text, p);
-  write_pages(text, p);
+void plim_plan_write(plim_text *text, const plim_plan *plan) {
+  write_head(text, plan);
+  write_pages(text, plan);
   plim_text_add(text, "  \"variants\": [");
-  for (int32_t i = 0; i < p->n_variants; i++) {
+  for (int32_t i = 0; i < plan->n_variants; i++) {
     plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
-    plim_document_write_variant(text, p->variant[i].op, &p->variant[i].variant);
+    plim_document_write_variant(text, plan->variant[i].op, &plan->variant[i].variant);
   }
   plim_text_add(text, "\n  ],\n  \"steps\": [");
-  for (int32_t j = 0; j < p->n_commands; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     plim_text_add(text, j > 0 ? ",\n    " : "\n    ");
-    write_command(text, &p->command[j]);
+    write_command(text, &plan->command[j]);
   }
   plim_text_add(text, "\n  ],\n  \"lives\": [");
-  for (int32_t i = 0; i < p->n_buffers; i++) {
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
     plim_text_add(text, i > 0 ? ",\n    " : "\n    ");
-    write_buffer(text, &p->buffer[i]);
+    write_buffer(text, &plan->buffer[i]);
   }
   plim_text_add(text, "\n  ]\n}\n");
 }

@@ -2,34 +2,34 @@
 #include "runtime/graph/document.h"
 #include "runtime/graph/profile_internal.h"
 
-static void write_dropped(plim_text *text, const plim_profile *p) {
+static void write_dropped(plim_text *text, const plim_profile *profile) {
   plim_text_add(text, ",\n  \"dropped\": [");
-  for (int32_t i = 0; i < p->n_dropped; i++) {
-    plim_text_format(text, "%s\n    {\"op\": %d, \"name\": ", i > 0 ? "," : "", p->dropped[i].op);
-    plim_text_quote(text, p->dropped[i].name);
+  for (int32_t i = 0; i < profile->n_dropped; i++) {
+    plim_text_format(text, "%s\n    {\"op\": %d, \"name\": ", i > 0 ? "," : "", profile->dropped[i].op);
+    plim_text_quote(text, profile->dropped[i].name);
     plim_text_add(text, ", \"why\": ");
-    plim_text_quote(text, p->dropped[i].why);
+    plim_text_quote(text, profile->dropped[i].why);
     plim_text_add(text, "}");
   }
   plim_text_add(text, "\n  ]");
 }
 
-void plim_profile_write(plim_text *text, const plim_profile *p) {
+void plim_profile_write(plim_text *text, const plim_profile *profile) {
   plim_document_write_head(text, "profile");
-  plim_text_format(text, "  \"graph\": \"%s\",\n  \"machine\": {", p->fingerprint);
-  plim_document_write_machine(text, &p->machine);
-  plim_text_format(text, "},\n  \"measured\": %s,\n  \"ops\": %d,\n  \"variants\": [", p->measured ? "true" : "false",
-                   p->n_ops);
+  plim_text_format(text, "  \"graph\": \"%s\",\n  \"machine\": {", profile->fingerprint);
+  plim_document_write_machine(text, &profile->machine);
+  plim_text_format(text, "},\n  \"measured\": %s,\n  \"ops\": %d,\n  \"variants\": [",
+                   profile->measured ? "true" : "false", profile->n_ops);
   const char *comma = "";
-  for (int32_t o = 0; o < p->n_ops; o++) {
-    for (int32_t i = p->first[o]; i < p->first[o + 1]; i++) {
+  for (int32_t o = 0; o < profile->n_ops; o++) {
+    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
       plim_text_format(text, "%s\n    ", comma);
-      plim_document_write_variant(text, o, &p->variant[i]);
+      plim_document_write_variant(text, o, &profile->variant[i]);
       comma = ",";
     }
   }
   plim_text_add(text, "\n  ]");
-  if (p->n_dropped > 0) write_dropped(text, p);
+  if (profile->n_dropped > 0) write_dropped(text, profile);
   plim_text_add(text, "\n}\n");
 }
 

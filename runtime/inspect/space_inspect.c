@@ -290,11 +290,11 @@ static int copies_storage(const plim_space_command *c, int32_t storage) {
 }
 
 /* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
-static double share_of(const plim_graph *g, const plim_space_command *c, int32_t storage) {
+static double share_of(const plim_graph *graph, const plim_space_command *c, int32_t storage) {
   double all_bytes = 0;
   if (c->kind != PLIM_SPACE_COMMAND_COPY || c->n_storages == 1) return 1;
-  for (int32_t i = 0; i < c->n_storages; i++) all_bytes += (double)g->storage[c->storage[i]].bytes;
-  return all_bytes > 0 ? (double)g->storage[storage].bytes / all_bytes : 1.0 / c->n_storages;
+  for (int32_t i = 0; i < c->n_storages; i++) all_bytes += (double)graph->storage[c->storage[i]].bytes;
+  return all_bytes > 0 ? (double)graph->storage[storage].bytes / all_bytes : 1.0 / c->n_storages;
 }
 
 plim_space_decision plim_space_inspect_decision(const plim_space_inspect *in, const plim_space_gap *gap, int32_t n,

@@ -21,17 +21,18 @@ typedef struct decision {
 /* The op's fastest variant with at most `limit` bytes of workspace, or that with the least workspace when there is
  * none.
  *   numerics_key  in  that it must have; NULL: any. When no variant has it, the first variant: planning refuses it */
-static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit, const char *numerics_key) {
+static const plim_variant *choose_variant(const plim_profile *profile, int32_t op, int64_t limit,
+                                          const char *numerics_key) {
   const plim_variant *best = NULL;
-  for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
-    const plim_variant *v = &p->variant[i];
+  for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
+    const plim_variant *v = &profile->variant[i];
     if (numerics_key && strcmp(v->numerics_key, numerics_key) != 0) continue;
     if (!best) best = v;
     int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
     int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
     if (fits > best_fits || (fits && best_fits && faster) || (!fits && !best_fits && smaller)) best = v;
   }
-  return best ? best : &p->variant[p->first[op]];
+  return best ? best : &profile->variant[profile->first[op]];
 }
 
 static plim_status profile_within(const decision *deciding, const plim_profile *from, int64_t limit,

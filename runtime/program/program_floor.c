@@ -49,13 +49,14 @@ static plim_status find_first_plans(const plim_program *program, const plim_plan
 }
 
 /* What op o needs at once, whatever pages: its operands, where outputs may lie over inputs, and the least workspace. */
-static int64_t op_bytes(const plim_graph *g, const plim_profile *profile, int32_t o) {
-  const plim_op *op = &g->op[o];
+static int64_t op_bytes(const plim_graph *graph, const plim_profile *profile, int32_t o) {
+  const plim_op *op = &graph->op[o];
   int64_t bytes = 0, workspace = INT64_MAX;
-  for (int32_t i = 0; i < op->n_reads; i++) bytes += g->storage[op->reads[i]].bytes;
-  for (int32_t i = 0; i < op->n_updates; i++) bytes += g->storage[op->updates[i]].bytes;
-  for (int32_t i = 0; i < op->n_writes; i++) bytes += g->storage[op->writes[i]].bytes;
-  for (int32_t i = 0; i < op->n_pairs; i++) bytes -= g->storage[g->value[op->out[op->pair[i].out]].storage].bytes;
+  for (int32_t i = 0; i < op->n_reads; i++) bytes += graph->storage[op->reads[i]].bytes;
+  for (int32_t i = 0; i < op->n_updates; i++) bytes += graph->storage[op->updates[i]].bytes;
+  for (int32_t i = 0; i < op->n_writes; i++) bytes += graph->storage[op->writes[i]].bytes;
+  for (int32_t i = 0; i < op->n_pairs; i++)
+    bytes -= graph->storage[graph->value[op->out[op->pair[i].out]].storage].bytes;
   for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
     if (profile->variant[i].workspace_bytes < workspace) workspace = profile->variant[i].workspace_bytes;
   }

@@ -195,15 +195,15 @@ static plim_status check_momentum(const plim_program *program, float momentum) {
 }
 
 /* Checks the structs inside the options, too. */
-static plim_status check_options(plim_context *ctx, const plim_trainer_options *o) {
-  PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", o->struct_bytes, sizeof *o));
-  PLIM_TRY(check_schedule(ctx, &o->schedule));
-  if (o->seed > INT64_MAX) {
-    return plim_fail(ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld", (unsigned long long)o->seed,
+static plim_status check_options(plim_context *ctx, const plim_trainer_options *options) {
+  PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", options->struct_bytes, sizeof *options));
+  PLIM_TRY(check_schedule(ctx, &options->schedule));
+  if (options->seed > INT64_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld", (unsigned long long)options->seed,
                      (long long)INT64_MAX);
   }
-  if (!o->replan) return PLIM_OK;
-  return plim_check_options(ctx, "plim_replan_options", o->replan->struct_bytes, sizeof *o->replan);
+  if (!options->replan) return PLIM_OK;
+  return plim_check_options(ctx, "plim_replan_options", options->replan->struct_bytes, sizeof *options->replan);
 }
 
 plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,

@@ -54,52 +54,52 @@ plim_status plim_platform_new(plim_context *ctx, int32_t n_devices, int32_t n_sp
   return PLIM_OK;
 }
 
-void plim_platform_free(plim_platform *p) {
-  if (!p) return;
-  plim_release(p->ctx, p->device, p->n_devices, sizeof *p->device);
-  plim_release(p->ctx, p->space, p->n_spaces, sizeof *p->space);
-  plim_release(p->ctx, p->link, p->n_links, sizeof *p->link);
-  plim_release(p->ctx, p, 1, sizeof *p);
+void plim_platform_free(plim_platform *platform) {
+  if (!platform) return;
+  plim_release(platform->ctx, platform->device, platform->n_devices, sizeof *platform->device);
+  plim_release(platform->ctx, platform->space, platform->n_spaces, sizeof *platform->space);
+  plim_release(platform->ctx, platform->link, platform->n_links, sizeof *platform->link);
+  plim_release(platform->ctx, platform, 1, sizeof *platform);
 }
 
-int32_t plim_platform_find_device(const plim_platform *p, const char *name) {
-  int32_t d = p->n_devices - 1;
-  while (d >= 0 && strcmp(p->device[d].name, name) != 0) d--;
+int32_t plim_platform_find_device(const plim_platform *platform, const char *name) {
+  int32_t d = platform->n_devices - 1;
+  while (d >= 0 && strcmp(platform->device[d].name, name) != 0) d--;
   return d;
 }
 
-int32_t plim_platform_find_space(const plim_platform *p, const char *name) {
-  int32_t s = p->n_spaces - 1;
-  while (s >= 0 && strcmp(p->space[s].name, name) != 0) s--;
+int32_t plim_platform_find_space(const plim_platform *platform, const char *name) {
+  int32_t s = platform->n_spaces - 1;
+  while (s >= 0 && strcmp(platform->space[s].name, name) != 0) s--;
   return s;
 }
 
-int32_t plim_platform_find_link(const plim_platform *p, int32_t from, int32_t to) {
-  int32_t l = p->n_links - 1;
-  while (l >= 0 && (p->link[l].from != from || p->link[l].to != to)) l--;
+int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to) {
+  int32_t l = platform->n_links - 1;
+  while (l >= 0 && (platform->link[l].from != from || platform->link[l].to != to)) l--;
   return l;
 }
 
-int plim_platform_computes(const plim_platform *p, int32_t space, int32_t n_devices) {
+int plim_platform_computes(const plim_platform *platform, int32_t space, int32_t n_devices) {
   for (int32_t d = 0; d < n_devices; d++) {
-    if (p->device[d].space == space) return 1;
+    if (platform->device[d].space == space) return 1;
   }
   return 0;
 }
 
-int plim_platform_link_places(const plim_platform *p, int32_t link) {
-  return plim_platform_computes(p, p->link[link].from, p->n_devices) &&
-         plim_platform_computes(p, p->link[link].to, p->n_devices);
+int plim_platform_link_places(const plim_platform *platform, int32_t link) {
+  return plim_platform_computes(platform, platform->link[link].from, platform->n_devices) &&
+         plim_platform_computes(platform, platform->link[link].to, platform->n_devices);
 }
 
-int32_t plim_platform_queue_link(const plim_platform *p, int32_t l) {
-  int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
-  return back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex) ? back : l;
+int32_t plim_platform_queue_link(const plim_platform *platform, int32_t l) {
+  int32_t back = plim_platform_find_link(platform, platform->link[l].to, platform->link[l].from);
+  return back >= 0 && back < l && !(platform->link[l].duplex && platform->link[back].duplex) ? back : l;
 }
 
-int plim_platform_has_own_times(const plim_platform *p, const plim_costs *c) {
-  for (int32_t d = 0; c && d < p->n_devices; d++) {
-    if (plim_costs_find_device(c, p->device[d].name) >= 0) return 1;
+int plim_platform_has_own_times(const plim_platform *platform, const plim_costs *costs) {
+  for (int32_t d = 0; costs && d < platform->n_devices; d++) {
+    if (plim_costs_find_device(costs, platform->device[d].name) >= 0) return 1;
   }
   return 0;
 }
@@ -144,29 +144,29 @@ plim_status plim_platform_built_in(plim_context *ctx, const char *name, plim_pla
 }
 
 /* Does any op have a copy from a device to another? */
-static int has_copy(const plim_costs *c, int32_t from, int32_t to) {
-  for (int32_t o = 0; o < c->n_ops; o++) {
-    if (c->copy[plim_costs_copy_at(c, o, from, to)] >= 0) return 1;
+static int has_copy(const plim_costs *costs, int32_t from, int32_t to) {
+  for (int32_t o = 0; o < costs->n_ops; o++) {
+    if (costs->copy[plim_costs_copy_at(costs, o, from, to)] >= 0) return 1;
   }
   return 0;
 }
 
-plim_status plim_platform_from_costs(const plim_costs *c, plim_platform **out) {
+plim_status plim_platform_from_costs(const plim_costs *costs, plim_platform **out) {
   plim_platform *p = NULL;
-  int32_t n = c->n_devices, n_links = 0;
-  if (n == 0) return plim_fail(c->ctx, PLIM_EDATA, "the graph names no devices: --platform NAME or FILE has some");
-  for (int32_t pair = 0; pair < n * n; pair++) n_links += has_copy(c, pair / n, pair % n);
-  PLIM_TRY(plim_platform_new(c->ctx, n, n, n_links, &p));
+  int32_t n = costs->n_devices, n_links = 0;
+  if (n == 0) return plim_fail(costs->ctx, PLIM_EDATA, "the graph names no devices: --platform NAME or FILE has some");
+  for (int32_t pair = 0; pair < n * n; pair++) n_links += has_copy(costs, pair / n, pair % n);
+  PLIM_TRY(plim_platform_new(costs->ctx, n, n, n_links, &p));
   assert(p);
   (void)snprintf(p->name, sizeof p->name, "graph");
   for (int32_t d = 0; d < n; d++) {
     p->device[d].space = d;
-    memcpy(p->device[d].name, c->device[d], sizeof p->device[d].name);
-    memcpy(p->space[d].name, c->device[d], sizeof p->space[d].name);
+    memcpy(p->device[d].name, costs->device[d], sizeof p->device[d].name);
+    memcpy(p->space[d].name, costs->device[d], sizeof p->space[d].name);
   }
   n_links = 0;
   for (int32_t pair = 0; pair < n * n; pair++) {
-    if (!has_copy(c, pair / n, pair % n)) continue;
+    if (!has_copy(costs, pair / n, pair % n)) continue;
     p->link[n_links++] = (plim_platform_link){.from = pair / n, .to = pair % n, .duplex = 1, .given = 1};
   }
   *out = p;

@@ -170,25 +170,25 @@ static int64_t whole_number(const char *text) {
   return strtoll(text, NULL, 10);
 }
 
-static plim_status read_device_line(plim_platform *p, const char *file, int32_t i, line l) {
+static plim_status read_device_line(plim_platform *platform, const char *file, int32_t i, line l) {
   char name[PLIM_COSTS_NAME_BYTES], kind[PLIM_COSTS_NAME_BYTES], number[3][PLIM_COSTS_NAME_BYTES];
   int good = next_field(&l, name) && next_field(&l, kind) && next_field(&l, number[0]) && next_field(&l, number[1]) &&
              next_field(&l, number[2]) && l.begin > l.end;
   good = good && plim_costs_is_name(name) && (strcmp(kind, "cpu") == 0 || strcmp(kind, "gpu") == 0);
   for (int k = 0; good && k < 3; k++) good = whole_number(number[k]) >= 0;
   if (!good) {
-    return plim_fail(p->ctx, PLIM_EDATA,
+    return plim_fail(platform->ctx, PLIM_EDATA,
                      "%s: device %d is not name;cpu|gpu;number;streams;budget, as in cpu_0;cpu;0;1;0", file, i);
   }
-  p->n_devices = i;
-  if (plim_platform_find_device(p, name) >= 0) {
-    return plim_fail(p->ctx, PLIM_EDATA, "%s: two devices are called '%s'", file, name);
+  platform->n_devices = i;
+  if (plim_platform_find_device(platform, name) >= 0) {
+    return plim_fail(platform->ctx, PLIM_EDATA, "%s: two devices are called '%s'", file, name);
   }
   int64_t budget = whole_number(number[2]);
-  p->device[i].space = i;
-  memcpy(p->device[i].name, name, sizeof name);
-  memcpy(p->space[i].name, name, sizeof name);
-  p->space[i].budget_bytes = budget > 0 ? budget : PLIM_BYTES_UNLIMITED;
+  platform->device[i].space = i;
+  memcpy(platform->device[i].name, name, sizeof name);
+  memcpy(platform->space[i].name, name, sizeof name);
+  platform->space[i].budget_bytes = budget > 0 ? budget : PLIM_BYTES_UNLIMITED;
   return PLIM_OK;
 }
 

@@ -105,8 +105,8 @@ static int is_initial(const space_checker *check, const plim_space_buffer *b) {
 }
 
 /* Bytes of the workspace of a run of the op. */
-static int64_t workspace_of(const plim_graph *g, int32_t op) {
-  return g->costs ? g->costs->workspace[op] : 0;
+static int64_t workspace_of(const plim_graph *graph, int32_t op) {
+  return graph->costs ? graph->costs->workspace[op] : 0;
 }
 
 /* Check a workspace: it belongs to the run at its begin, and ends with it. */

@@ -36,7 +36,7 @@ static void begin_row(plim_text *text, int32_t i) {
   plim_text_add(text, i > 0 ? ",\n    {" : "\n    {");
 }
 
-static void write_command(plim_text *text, const plim_space_plan *p, const plim_space_command *c) {
+static void write_command(plim_text *text, const plim_space_plan *plan, const plim_space_command *c) {
   if (c->kind == PLIM_SPACE_COMMAND_RUN) {
     plim_text_format(text, "\"run\": %d, \"device\": %d, ", c->op, c->device);
   } else {
@@ -47,62 +47,62 @@ static void write_command(plim_text *text, const plim_space_plan *p, const plim_
   plim_text_format(text, "\"queue\": %d, \"wait\": ", c->queue);
   plim_document_write_ids(text, c->wait, c->n_wait);
   plim_text_format(text, ", \"time_ns\": %lld, ", (long long)c->time_ns);
-  write_real(text, "joule", c->joule, p->has_energy);
+  write_real(text, "joule", c->joule, plan->has_energy);
   plim_text_format(text, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)c->begin_ns, (long long)c->end_ns);
 }
 
-static void write_places(plim_text *text, const plim_space_plan *p) {
+static void write_places(plim_text *text, const plim_space_plan *plan) {
   plim_text_add(text, "  \"devices\": [");
-  for (int32_t i = 0; i < p->n_devices; i++) {
+  for (int32_t i = 0; i < plan->n_devices; i++) {
     begin_row(text, i);
-    write_name(text, "name", p->device[i].name);
-    plim_text_format(text, ", \"space\": %d, ", p->device[i].space);
-    write_real(text, "idle_watt", p->device[i].idle_watt, 1);
+    write_name(text, "name", plan->device[i].name);
+    plim_text_format(text, ", \"space\": %d, ", plan->device[i].space);
+    write_real(text, "idle_watt", plan->device[i].idle_watt, 1);
     plim_text_add(text, "}");
   }
   plim_text_add(text, "\n  ],\n  \"spaces\": [");
-  for (int32_t i = 0; i < p->n_spaces; i++) {
+  for (int32_t i = 0; i < plan->n_spaces; i++) {
     begin_row(text, i);
-    write_name(text, "name", p->space[i].name);
+    write_name(text, "name", plan->space[i].name);
     plim_text_add(text, ", ");
-    write_int(text, "budget_bytes", p->space[i].budget_bytes, PLIM_BYTES_UNLIMITED);
-    plim_text_format(text, ", \"peak_bytes\": %lld}", (long long)p->space[i].peak_bytes);
+    write_int(text, "budget_bytes", plan->space[i].budget_bytes, PLIM_BYTES_UNLIMITED);
+    plim_text_format(text, ", \"peak_bytes\": %lld}", (long long)plan->space[i].peak_bytes);
   }
   plim_text_add(text, "\n  ],\n  \"queues\": [");
-  for (int32_t i = 0; i < p->n_queues; i++) {
+  for (int32_t i = 0; i < plan->n_queues; i++) {
     begin_row(text, i);
-    write_name(text, "name", p->queue[i].name);
+    write_name(text, "name", plan->queue[i].name);
     plim_text_add(text, ", ");
-    write_int(text, "device", p->queue[i].device, PLIM_NONE);
+    write_int(text, "device", plan->queue[i].device, PLIM_NONE);
     plim_text_add(text, "}");
   }
 }
 
-void plim_space_plan_write(plim_text *text, const plim_space_plan *p) {
+void plim_space_plan_write(plim_text *text, const plim_space_plan *plan) {
   plim_document_write_version(text, "plan", VERSION);
-  plim_text_format(text, "  \"graph\": \"%s\",\n  ", p->fingerprint);
-  write_name(text, "planner", p->planner);
+  plim_text_format(text, "  \"graph\": \"%s\",\n  ", plan->fingerprint);
+  write_name(text, "planner", plan->planner);
   plim_text_add(text, ",\n  ");
-  write_name(text, "class", plim_space_plan_class_name(p->plan_class));
-  plim_text_format(text, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(p->objective));
-  write_int(text, "deadline_ns", p->deadline_ns, PLIM_TIME_UNLIMITED);
-  plim_text_format(text, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)p->makespan_ns,
-                   (long long)p->serial_ns);
-  write_real(text, "energy_joule", p->energy_joule, p->has_energy);
+  write_name(text, "class", plim_space_plan_class_name(plan->plan_class));
+  plim_text_format(text, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(plan->objective));
+  write_int(text, "deadline_ns", plan->deadline_ns, PLIM_TIME_UNLIMITED);
+  plim_text_format(text, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)plan->makespan_ns,
+                   (long long)plan->serial_ns);
+  write_real(text, "energy_joule", plan->energy_joule, plan->has_energy);
   plim_text_add(text, ",\n  ");
-  write_real(text, "keep_all", p->keep_all, 1);
+  write_real(text, "keep_all", plan->keep_all, 1);
   plim_text_add(text, ",\n  ");
-  write_real(text, "bound", p->bound, 1);
-  plim_text_format(text, ",\n  \"proved\": %s,\n", p->proved ? "true" : "false");
-  write_places(text, p);
+  write_real(text, "bound", plan->bound, 1);
+  plim_text_format(text, ",\n  \"proved\": %s,\n", plan->proved ? "true" : "false");
+  write_places(text, plan);
   plim_text_add(text, "\n  ],\n  \"commands\": [");
-  for (int32_t i = 0; i < p->n_commands; i++) {
+  for (int32_t i = 0; i < plan->n_commands; i++) {
     begin_row(text, i);
-    write_command(text, p, &p->command[i]);
+    write_command(text, plan, &plan->command[i]);
   }
   plim_text_add(text, "\n  ],\n  \"buffers\": [");
-  for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_space_buffer *b = &p->buffer[i];
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_space_buffer *b = &plan->buffer[i];
     begin_row(text, i);
     write_int(text, "storage", b->storage, PLIM_WORKSPACE);
     plim_text_format(text, ", \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}", b->space,
@@ -250,24 +250,24 @@ static void read_buffers(plim_json_at *root, plan_lists *lists) {
   }
 }
 
-static void read_head(plim_json_at *root, plim_space_plan *p) {
+static void read_head(plim_json_at *root, plim_space_plan *plan) {
   if (plim_document_read_version(root, "plan", VERSION) != VERSION) {
     plim_json_fail(root, "version", "is that of a plan without spaces");
   }
-  plim_document_read_hash(root, "graph", p->fingerprint);
-  plim_json_copy(root, "planner", p->planner, sizeof p->planner);
-  p->plan_class = (plim_space_plan_class)plim_json_name(root, "class", plim_space_plan_class_find);
-  p->objective = (plim_objective)plim_json_name(root, "objective", plim_objective_find);
-  p->deadline_ns = plim_json_limit(root, "deadline_ns");
-  p->makespan_ns = plim_json_amount(root, "makespan_ns");
-  p->serial_ns = plim_json_amount(root, "serial_ns");
-  p->energy_joule = plim_json_real_or_null(root, "energy_joule", 0, most_joule, -1);
-  p->has_energy = p->energy_joule >= 0;
-  if (!p->has_energy) p->energy_joule = 0;
-  if (p->objective == PLIM_OBJECTIVE_ENERGY && !p->has_energy) plim_json_fail(root, "energy_joule", "is null");
-  p->keep_all = plim_json_real(root, "keep_all", 0, most_joule);
-  p->bound = plim_json_real(root, "bound", 0, most_joule);
-  p->proved = plim_json_bool(root, "proved");
+  plim_document_read_hash(root, "graph", plan->fingerprint);
+  plim_json_copy(root, "planner", plan->planner, sizeof plan->planner);
+  plan->plan_class = (plim_space_plan_class)plim_json_name(root, "class", plim_space_plan_class_find);
+  plan->objective = (plim_objective)plim_json_name(root, "objective", plim_objective_find);
+  plan->deadline_ns = plim_json_limit(root, "deadline_ns");
+  plan->makespan_ns = plim_json_amount(root, "makespan_ns");
+  plan->serial_ns = plim_json_amount(root, "serial_ns");
+  plan->energy_joule = plim_json_real_or_null(root, "energy_joule", 0, most_joule, -1);
+  plan->has_energy = plan->energy_joule >= 0;
+  if (!plan->has_energy) plan->energy_joule = 0;
+  if (plan->objective == PLIM_OBJECTIVE_ENERGY && !plan->has_energy) plim_json_fail(root, "energy_joule", "is null");
+  plan->keep_all = plim_json_real(root, "keep_all", 0, most_joule);
+  plan->bound = plim_json_real(root, "bound", 0, most_joule);
+  plan->proved = plim_json_bool(root, "proved");
 }
 
 static void read_plan(plim_json *doc, plim_space_plan **out) {
