@@ -87,8 +87,8 @@ static plim_status measure_link(plim_context *ctx, const char *space, const char
     error = plim_page_beside_measure(ctx, &page, memory, REPEATS, bytes / REPEATS, &link);
   }
   if (error != 0) {
-    status = plim_fail(ctx, PLIM_EIO, "while copies to space %s%s%s are measured: %s", space,
-                       page.fd < 0 ? "" : ", page file ", page.fd < 0 ? "" : page.name, strerror(error));
+    status = plim_fail(ctx, error == ENOMEM ? PLIM_ENOMEM : PLIM_EIO, "while copies to space %s%s%s are measured: %s",
+                       space, page.fd < 0 ? "" : ", page file ", page.fd < 0 ? "" : page.name, strerror(error));
   }
   plim_guarded_free(memory, bytes);
   plim_memory_region_close(&page);

@@ -2,8 +2,12 @@
 #include "runtime/profile/page_link.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "runtime/device/threads.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/test_context.h"
@@ -48,5 +52,29 @@ Test(page_link, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
     cr_assert_gt(third.latency_ns[1], 0);
   }
   plim_test_folder_remove();
+  plim_test_context_end(ctx);
+}
+
+/* Bytes of addresses that this process has. */
+static rlim_t own_addresses(void) {
+  unsigned long long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  cr_assert_not_null(file);
+  cr_assert_eq(fscanf(file, "%llu", &pages), 1);
+  (void)fclose(file);
+  return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+Test(page_link, memory_that_the_threads_would_read_and_that_is_refused_is_lack_of_memory) {
+  plim_context *ctx = plim_test_context();
+  plim_page_link link;
+  struct rlimit limit;
+  cr_assert_eq(getrlimit(RLIMIT_AS, &limit), 0);
+  struct rlimit less = {own_addresses() + ((rlim_t)1 << 30), limit.rlim_max};
+  plim_threads_adopt(PLIM_THREADS_MAX); /* they would read 4 GiB */
+  cr_assert_eq(setrlimit(RLIMIT_AS, &less), 0);
+  const plim_status status = plim_page_link_measure(ctx, "host", NULL, "", &link);
+  cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+  cr_assert_eq(status, PLIM_ENOMEM, "%s: %s", plim_status_name(status), plim_context_error(ctx));
   plim_test_context_end(ctx);
 }
