@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* Is `v` a better choice than `best` within the limit? */
-static int better(const plim_variant *v, const plim_variant *best, int64_t limit) {
-  int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
+static int better(const plim_variant *variant, const plim_variant *best, int64_t limit) {
+  int fits = variant->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
   if (fits != best_fits) return fits;
-  return fits ? v->time_ns < best->time_ns : v->workspace_bytes < best->workspace_bytes;
+  return fits ? variant->time_ns < best->time_ns : variant->workspace_bytes < best->workspace_bytes;
 }
 
 static const plim_variant *choose(const plim_profile *profile, int32_t op, const plim_variant *own, int64_t limit) {

@@ -12,14 +12,14 @@ static void store(atomic_llong *value, long long to) {
   atomic_store_explicit(value, to, memory_order_relaxed);
 }
 
-static int64_t effort_now(const plim_effort *e) {
-  return e->clock ? e->clock(e->clock_user) : plim_now_ns();
+static int64_t effort_now(const plim_effort *effort) {
+  return effort->clock ? effort->clock(effort->clock_user) : plim_now_ns();
 }
 
-static void set_deadline(plim_effort *e, int64_t deadline_ns) {
-  store(&e->deadline_ns, deadline_ns);
-  store(&e->unseen, PLIM_EFFORT_LOOK); /* the next call reads the clock */
-  atomic_store(&e->over, 0);
+static void set_deadline(plim_effort *effort, int64_t deadline_ns) {
+  store(&effort->deadline_ns, deadline_ns);
+  store(&effort->unseen, PLIM_EFFORT_LOOK); /* the next call reads the clock */
+  atomic_store(&effort->over, 0);
 }
 
 int64_t plim_effort_begin(plim_context *ctx, int64_t deadline_ns) {
@@ -40,10 +40,10 @@ plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status sta
 }
 
 /* Read the clock, and set `over` when the deadline is over. */
-static int look(plim_effort *e) {
-  store(&e->unseen, 0);
-  if (effort_now(e) < load(&e->deadline_ns)) return 0;
-  atomic_store_explicit(&e->over, 1, memory_order_relaxed);
+static int look(plim_effort *effort) {
+  store(&effort->unseen, 0);
+  if (effort_now(effort) < load(&effort->deadline_ns)) return 0;
+  atomic_store_explicit(&effort->over, 1, memory_order_relaxed);
   return 1;
 }
 

@@ -25,23 +25,23 @@ static _Atomic(json_free_t) free_before = free;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int parsing; /* number of threads that parse; under the lock */
 
-static chunk *add_chunk(plim_json_memory *m, int64_t block_bytes) {
+static chunk *add_chunk(plim_json_memory *memory, int64_t block_bytes) {
   chunk *fresh = NULL;
   int64_t least = plim_add_checked(block_bytes, (int64_t)sizeof *fresh);
-  int64_t bytes = least < 0 || least > m->chunk_bytes ? least : m->chunk_bytes;
-  if (plim_allocate(m->ctx, bytes, 1, &fresh) != PLIM_OK) {
-    m->refused = 1;
+  int64_t bytes = least < 0 || least > memory->chunk_bytes ? least : memory->chunk_bytes;
+  if (plim_allocate(memory->ctx, bytes, 1, &fresh) != PLIM_OK) {
+    memory->refused = 1;
     return NULL;
   }
-  *fresh = (chunk){.next = m->chunk, .bytes = bytes, .used = (int64_t)sizeof *fresh};
-  m->chunk = fresh;
+  *fresh = (chunk){.next = memory->chunk, .bytes = bytes, .used = (int64_t)sizeof *fresh};
+  memory->chunk = fresh;
   return fresh;
 }
 
-static void *allocate(plim_json_memory *m, size_t size) {
+static void *allocate(plim_json_memory *memory, size_t size) {
   int64_t bytes = size < INT64_MAX / 2 ? plim_align_up((int64_t)size, (int64_t)alignof(max_align_t)) : -1;
-  chunk *c = m->chunk;
-  if (bytes < 0 || !c || bytes > c->bytes - c->used) c = add_chunk(m, bytes);
+  chunk *c = memory->chunk;
+  if (bytes < 0 || !c || bytes > c->bytes - c->used) c = add_chunk(memory, bytes);
   if (!c) return NULL;
   char *block = (char *)c + c->used;
   c->used += bytes;

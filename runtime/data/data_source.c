@@ -4,24 +4,27 @@
 
 #include <stdio.h>
 
-static plim_status check_images(plim_context *ctx, const plim_data_source *s) {
-  if (s->channels >= 1 && s->channels <= 4 && s->height >= 1 && s->width >= 1) return PLIM_OK;
+static plim_status check_images(plim_context *ctx, const plim_data_source *source) {
+  if (source->channels >= 1 && source->channels <= 4 && source->height >= 1 && source->width >= 1) return PLIM_OK;
   return plim_fail(ctx, PLIM_EUSAGE,
-                   "data source %s has images of %d x %d x %d; sizes are positive, channels at most 4", s->name,
-                   s->height, s->width, s->channels);
+                   "data source %s has images of %d x %d x %d; sizes are positive, channels at most 4", source->name,
+                   source->height, source->width, source->channels);
 }
 
-static plim_status check_source(plim_context *ctx, const plim_data_source *s) {
-  PLIM_TRY(plim_check_options(ctx, "plim_data_source", s->struct_bytes, sizeof *s));
-  if (!s->name || !s->fill) return plim_fail(ctx, PLIM_EUSAGE, "a data source needs a name and a function");
-  if (s->context < 0) return plim_fail(ctx, PLIM_EUSAGE, "data source %s has sequences of %d", s->name, s->context);
-  if (s->context == 0) PLIM_TRY(check_images(ctx, s));
-  if (s->classes < 2) {
-    return plim_fail(ctx, PLIM_EUSAGE, "data source %s has %d classes; at least 2 are needed", s->name, s->classes);
+static plim_status check_source(plim_context *ctx, const plim_data_source *source) {
+  PLIM_TRY(plim_check_options(ctx, "plim_data_source", source->struct_bytes, sizeof *source));
+  if (!source->name || !source->fill) return plim_fail(ctx, PLIM_EUSAGE, "a data source needs a name and a function");
+  if (source->context < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "data source %s has sequences of %d", source->name, source->context);
   }
-  if (s->train_count >= 1 && s->test_count >= 1) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EUSAGE, "data source %s has %d + %d examples; both numbers are positive", s->name,
-                   s->train_count, s->test_count);
+  if (source->context == 0) PLIM_TRY(check_images(ctx, source));
+  if (source->classes < 2) {
+    return plim_fail(ctx, PLIM_EUSAGE, "data source %s has %d classes; at least 2 are needed", source->name,
+                     source->classes);
+  }
+  if (source->train_count >= 1 && source->test_count >= 1) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "data source %s has %d + %d examples; both numbers are positive", source->name,
+                   source->train_count, source->test_count);
 }
 
 plim_status plim_dataset_from_source(plim_context *ctx, const plim_data_source *source, plim_dataset **out) {

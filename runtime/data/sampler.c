@@ -60,24 +60,25 @@ int64_t plim_sampler_test_batches(const plim_sampler *sampler) {
 }
 
 /* Fisher-Yates over the identity. */
-static void shuffle(plim_sampler *s, int64_t epoch) {
-  int32_t n = s->dataset->train.count;
+static void shuffle(plim_sampler *sampler, int64_t epoch) {
+  int32_t n = sampler->dataset->train.count;
   uint64_t stream = plim_philox_stream("shuffle") + (uint64_t)epoch;
-  for (int32_t i = 0; i < n; i++) s->order[i] = i;
+  for (int32_t i = 0; i < n; i++) sampler->order[i] = i;
   for (uint64_t left = (uint64_t)n; left > 1; left--) {
-    uint64_t i = left - 1, word = plim_philox_at(s->options.seed, stream, i).word[0], other = word * left >> 32;
-    int32_t swap = s->order[i];
-    s->order[i] = s->order[other];
-    s->order[other] = swap;
+    uint64_t i = left - 1, word = plim_philox_at(sampler->options.seed, stream, i).word[0], other = word * left >> 32;
+    int32_t swap = sampler->order[i];
+    sampler->order[i] = sampler->order[other];
+    sampler->order[other] = swap;
   }
-  s->epoch = epoch;
+  sampler->epoch = epoch;
 }
 
 /* The number of tokens by which the sequences of an epoch are shifted. */
-static int64_t text_shift(const plim_sampler *s, int64_t epoch) {
-  const uint64_t shifts = (uint64_t)plim_text_data_shifts(s->dataset) + 1;
-  if (!s->options.augment) return 0;
-  return (int64_t)(plim_philox_at(s->options.seed, plim_philox_stream("shift"), (uint64_t)epoch).word[0] % shifts);
+static int64_t text_shift(const plim_sampler *sampler, int64_t epoch) {
+  const uint64_t shifts = (uint64_t)plim_text_data_shifts(sampler->dataset) + 1;
+  if (!sampler->options.augment) return 0;
+  return (int64_t)(plim_philox_at(sampler->options.seed, plim_philox_stream("shift"), (uint64_t)epoch).word[0] %
+                   shifts);
 }
 
 const plim_data_fault *plim_sampler_fault(const plim_sampler *sampler) {
@@ -85,13 +86,13 @@ const plim_data_fault *plim_sampler_fault(const plim_sampler *sampler) {
 }
 
 /* Get a batch from the program's own source. */
-static int fill(plim_sampler *s, plim_data_batch batch, uint8_t *image, int32_t *label) {
-  const int text = s->dataset->context > 0;
+static int fill(plim_sampler *sampler, plim_data_batch batch, uint8_t *image, int32_t *label) {
+  const int text = sampler->dataset->context > 0;
   batch.image = text ? NULL : image;
   batch.token = text ? (int32_t *)(void *)image : NULL;
   batch.label = label;
-  plim_data_source_fill(s->dataset, &batch, &s->fault);
-  return s->fault.status == PLIM_OK;
+  plim_data_source_fill(sampler->dataset, &batch, &sampler->fault);
+  return sampler->fault.status == PLIM_OK;
 }
 
 int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label) {
@@ -113,8 +114,9 @@ int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int3
       continue;
     }
     plim_crop crop = {0, 0, 0};
-    if (sampler->options.augment)
+    if (sampler->options.augment) {
       crop = plim_crop_draw(sampler->options.seed, epoch, sample, dataset->pad, dataset->flip);
+    }
     plim_crop_copy(&crop, dataset->height, dataset->width, dataset->channels,
                    dataset->train.image + sample * plim_dataset_image_bytes(dataset),
                    image + i * plim_dataset_image_bytes(dataset));

@@ -12,20 +12,25 @@ extern char **environ; /* POSIX; no header of C11 has it */
 enum { NATIVE_BF16 = 8 /* least major compute capability with instructions for bf16 */ };
 
 /* Write every library that decides times or bits, and a hash of the variables of the environment that they read. */
-static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int32_t runtime) {
-  const size_t capacity = sizeof l->found;
-  int n = snprintf(l->found, capacity, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
+static void describe(plim_cuda_libraries *libraries, const plim_cuda_engine *engine, int32_t runtime) {
+  const size_t capacity = sizeof libraries->found;
+  int n = snprintf(libraries->found, capacity, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
   if (engine->blas) {
-    n += snprintf(l->found + n, capacity - (size_t)n, ", cublas %d.%d.%d", (int)(l->blas_version / 10000),
-                  (int)(l->blas_version / 100 % 100), (int)(l->blas_version % 100));
+    n += snprintf(libraries->found + n, capacity - (size_t)n, ", cublas %d.%d.%d",
+                  (int)(libraries->blas_version / 10000), (int)(libraries->blas_version / 100 % 100),
+                  (int)(libraries->blas_version % 100));
   }
-  if (engine->dnn) n += snprintf(l->found + n, capacity - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
+  if (engine->dnn) {
+    n += snprintf(libraries->found + n, capacity - (size_t)n, ", cudnn %s", plim_dnn_version(engine->dnn));
+  }
   const uint32_t environment = plim_cuda_environment_hash(environ);
-  if (environment != 0) (void)snprintf(l->found + n, capacity - (size_t)n, ", environment %08x", (unsigned)environment);
+  if (environment != 0) {
+    (void)snprintf(libraries->found + n, capacity - (size_t)n, ", environment %08x", (unsigned)environment);
+  }
 }
 
 /* Find out by one product whether cuBLAS emulates bf16: GPUs below 8.0 have no instructions for it. */
-static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *stream) {
+static int ask_for_bf16(plim_cuda_libraries *libraries, plim_cuda_engine *engine, void *stream) {
   enum { SIDE = 16, MATRIX_BYTES = SIDE * SIDE * 2, WORKSPACE_BYTES = 1 << 20 };
   const plim_cuda_product product = {.m = SIDE, .n = SIDE, .k = SIDE, .precision = PLIM_PRECISION_BF16};
   void *memory = NULL;
@@ -36,7 +41,7 @@ static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *
                                   memory, WORKSPACE_BYTES, stream);
   if (code >= PLIM_CUBLAS_CODES && code < PLIM_CUDNN_CODES) {
     engine->blas_no_bf16 = 1;
-    (void)snprintf(l->no_blas, sizeof l->no_blas, "cuBLAS has no products in bf16 on this GPU");
+    (void)snprintf(libraries->no_blas, sizeof libraries->no_blas, "cuBLAS has no products in bf16 on this GPU");
     code = 0;
   }
   if (code == 0) code = engine->driver->stream_sync(stream);
@@ -44,18 +49,19 @@ static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *
   return code != 0 ? code : released;
 }
 
-int plim_cuda_libraries_open(plim_cuda_libraries *l, plim_cuda_engine *engine, const plim_cuda_facts *facts,
+int plim_cuda_libraries_open(plim_cuda_libraries *libraries, plim_cuda_engine *engine, const plim_cuda_facts *facts,
                              void *stream, const char **what) {
   *what = "opening cuBLAS";
-  int code = engine->driver->blas_open(&engine->memory, &engine->blas, &l->blas_version, l->no_blas, sizeof l->no_blas);
+  int code = engine->driver->blas_open(&engine->memory, &engine->blas, &libraries->blas_version, libraries->no_blas,
+                                       sizeof libraries->no_blas);
   engine->blas_bytes = plim_cuda_gemm_blas_bytes(facts->major);
-  if (code == 0 && engine->blas && facts->major < NATIVE_BF16) code = ask_for_bf16(l, engine, stream);
+  if (code == 0 && engine->blas && facts->major < NATIVE_BF16) code = ask_for_bf16(libraries, engine, stream);
   if (code != 0) return code;
   *what = "opening cuDNN";
-  code = plim_dnn_open(engine->driver, &engine->memory, &engine->dnn, l->no_dnn, sizeof l->no_dnn);
-  (void)snprintf(l->missing, sizeof l->missing, "%s%s%s", l->no_blas, l->no_blas[0] && l->no_dnn[0] ? "; " : "",
-                 l->no_dnn);
-  describe(l, engine, facts->runtime);
+  code = plim_dnn_open(engine->driver, &engine->memory, &engine->dnn, libraries->no_dnn, sizeof libraries->no_dnn);
+  (void)snprintf(libraries->missing, sizeof libraries->missing, "%s%s%s", libraries->no_blas,
+                 libraries->no_blas[0] && libraries->no_dnn[0] ? "; " : "", libraries->no_dnn);
+  describe(libraries, engine, facts->runtime);
   return code;
 }
 

@@ -143,43 +143,43 @@ plim_status plim_graph_add(plim_graph_builder *builder, const char *name, plim_r
   return status;
 }
 
-static plim_status check_attr(plim_context *ctx, const plim_op_spec *s, const plim_attr *attr) {
+static plim_status check_attr(plim_context *ctx, const plim_op_spec *spec, const plim_attr *attr) {
   for (int k = 0; k < attr->count; k++) {
     if (attr->type == PLIM_ATTR_FLOAT) {
-      if (isfinite(plim_attr_float(attr, &s->attrs, k))) continue;
-      return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its %s is not finite", s->name, attr->name);
+      if (isfinite(plim_attr_float(attr, &spec->attrs, k))) continue;
+      return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its %s is not finite", spec->name, attr->name);
     }
-    const int64_t x = plim_attr_int(attr, &s->attrs, k);
+    const int64_t x = plim_attr_int(attr, &spec->attrs, k);
     if (x >= 0 && x <= attr->most) continue;
-    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its %s is %lld, not 0 to %lld", s->name, attr->name, (long long)x,
-                     (long long)attr->most);
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its %s is %lld, not 0 to %lld", spec->name, attr->name,
+                     (long long)x, (long long)attr->most);
   }
   return PLIM_OK;
 }
 
 /* Check the attributes: those of the kind are in range, and all others are zero. -0 becomes 0, so that documents, which
  * leave out attributes that are zero, have one form. */
-static plim_status set_attrs(plim_context *ctx, plim_op_spec *s) {
+static plim_status set_attrs(plim_context *ctx, plim_op_spec *spec) {
   const plim_attr *attr;
   const plim_attrs zero = {0};
-  plim_attrs kept = zero, rest = s->attrs;
-  for (int i = 0; (attr = plim_op_kind_attr(s->kind, i)) != NULL; i++) {
-    PLIM_TRY(check_attr(ctx, s, attr));
+  plim_attrs kept = zero, rest = spec->attrs;
+  for (int i = 0; (attr = plim_op_kind_attr(spec->kind, i)) != NULL; i++) {
+    PLIM_TRY(check_attr(ctx, spec, attr));
     for (int k = 0; k < attr->count; k++) {
       if (attr->type == PLIM_ATTR_FLOAT) {
-        plim_attr_set_float(attr, &kept, k, plim_attr_float(attr, &s->attrs, k) + 0.0F);
+        plim_attr_set_float(attr, &kept, k, plim_attr_float(attr, &spec->attrs, k) + 0.0F);
         plim_attr_set_float(attr, &rest, k, 0);
       } else {
-        plim_attr_set_int(attr, &kept, k, plim_attr_int(attr, &s->attrs, k));
+        plim_attr_set_int(attr, &kept, k, plim_attr_int(attr, &spec->attrs, k));
         plim_attr_set_int(attr, &rest, k, 0);
       }
     }
   }
   if (!plim_attrs_are_zero(&rest)) {
-    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s has no such attribute as is set", s->name,
-                     plim_op_kind_name(s->kind));
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s has no such attribute as is set", spec->name,
+                     plim_op_kind_name(spec->kind));
   }
-  s->attrs = kept;
+  spec->attrs = kept;
   return PLIM_OK;
 }
 
@@ -198,14 +198,14 @@ static plim_status check_operands(const plim_graph_builder *builder, const char 
   return PLIM_OK;
 }
 
-static const int32_t *inputs_of(const plim_op_spec *s) {
-  return s->many_in ? s->many_in : s->in;
+static const int32_t *inputs_of(const plim_op_spec *spec) {
+  return spec->many_in ? spec->many_in : spec->in;
 }
-static const int32_t *outputs_of(const plim_op_spec *s) {
-  return s->many_out ? s->many_out : s->out;
+static const int32_t *outputs_of(const plim_op_spec *spec) {
+  return spec->many_out ? spec->many_out : spec->out;
 }
-static const int32_t *updates_of(const plim_op_spec *s) {
-  return s->many_upd ? s->many_upd : s->upd;
+static const int32_t *updates_of(const plim_op_spec *spec) {
+  return spec->many_upd ? spec->many_upd : spec->upd;
 }
 
 /* The most operands of a list that has `fixed` places in the spec, or as many as it likes in `many`. The row of the
@@ -214,19 +214,22 @@ static int32_t most_of(const int32_t *many, int32_t fixed) {
   return many ? INT32_MAX : fixed;
 }
 
-static plim_status check_lists(const plim_graph_builder *builder, const plim_op_spec *s) {
-  PLIM_TRY(check_operands(builder, s->name, "in", inputs_of(s), s->n_in, most_of(s->many_in, PLIM_OP_MAX_IN)));
-  PLIM_TRY(check_operands(builder, s->name, "out", outputs_of(s), s->n_out, most_of(s->many_out, PLIM_OP_MAX_OUT)));
-  return check_operands(builder, s->name, "upd", updates_of(s), s->n_upd, most_of(s->many_upd, PLIM_OP_MAX_UPD));
+static plim_status check_lists(const plim_graph_builder *builder, const plim_op_spec *spec) {
+  PLIM_TRY(
+      check_operands(builder, spec->name, "in", inputs_of(spec), spec->n_in, most_of(spec->many_in, PLIM_OP_MAX_IN)));
+  PLIM_TRY(check_operands(builder, spec->name, "out", outputs_of(spec), spec->n_out,
+                          most_of(spec->many_out, PLIM_OP_MAX_OUT)));
+  return check_operands(builder, spec->name, "upd", updates_of(spec), spec->n_upd,
+                        most_of(spec->many_upd, PLIM_OP_MAX_UPD));
 }
 
 /* Check that results have no strides: bytes between strides would be written by no op, or by two. */
-static plim_status check_dense(const plim_graph_builder *builder, const plim_op_spec *s, const int32_t *value,
+static plim_status check_dense(const plim_graph_builder *builder, const plim_op_spec *spec, const int32_t *value,
                                int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     if (!plim_shape_is_strided(&builder->value[value[i]].value.shape)) continue;
     return plim_fail(builder->ctx, PLIM_EDATA, "op '%.255s' writes '%.255s', which has strides: only inputs may",
-                     s->name, builder->chars + builder->value[value[i]].name);
+                     spec->name, builder->chars + builder->value[value[i]].name);
   }
   return PLIM_OK;
 }
@@ -239,98 +242,108 @@ static plim_status copy_shapes(const plim_graph_builder *builder, const int32_t 
   return PLIM_OK;
 }
 
-static plim_status check_types(const plim_graph_builder *builder, const plim_op_spec *s) {
-  plim_op_desc op = {.kind = s->kind, .attrs = s->attrs, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
+static plim_status check_types(const plim_graph_builder *builder, const plim_op_spec *spec) {
+  plim_op_desc op = {
+      .kind = spec->kind, .attrs = spec->attrs, .n_in = spec->n_in, .n_out = spec->n_out, .n_upd = spec->n_upd};
   plim_shape *in = NULL, *out = NULL, *upd = NULL;
   plim_status status;
-  if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  PLIM_TRY_OR_DONE(copy_shapes(builder, inputs_of(s), s->n_in, PLIM_OP_MAX_IN, op.in, &in));
-  PLIM_TRY_OR_DONE(copy_shapes(builder, outputs_of(s), s->n_out, PLIM_OP_MAX_OUT, op.out, &out));
-  PLIM_TRY_OR_DONE(copy_shapes(builder, updates_of(s), s->n_upd, PLIM_OP_MAX_UPD, op.upd, &upd));
+  if (spec->kind == PLIM_OP_CUSTOM) return PLIM_OK;
+  PLIM_TRY_OR_DONE(copy_shapes(builder, inputs_of(spec), spec->n_in, PLIM_OP_MAX_IN, op.in, &in));
+  PLIM_TRY_OR_DONE(copy_shapes(builder, outputs_of(spec), spec->n_out, PLIM_OP_MAX_OUT, op.out, &out));
+  PLIM_TRY_OR_DONE(copy_shapes(builder, updates_of(spec), spec->n_upd, PLIM_OP_MAX_UPD, op.upd, &upd));
   op.many_in = in;
   op.many_out = out;
   op.many_upd = upd;
-  status = plim_operands_check_types(builder->ctx, s->name, &op);
+  status = plim_operands_check_types(builder->ctx, spec->name, &op);
 done:
-  plim_release(builder->ctx, in, s->n_in, sizeof *in);
-  plim_release(builder->ctx, out, s->n_out, sizeof *out);
-  plim_release(builder->ctx, upd, s->n_upd, sizeof *upd);
+  plim_release(builder->ctx, in, spec->n_in, sizeof *in);
+  plim_release(builder->ctx, out, spec->n_out, sizeof *out);
+  plim_release(builder->ctx, upd, spec->n_upd, sizeof *upd);
   return status;
 }
 
-static plim_status check_spec(const plim_graph_builder *builder, plim_op_spec *s) {
+static plim_status check_spec(const plim_graph_builder *builder, plim_op_spec *spec) {
   plim_context *ctx = builder->ctx;
-  if (!plim_op_kind_name(s->kind)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", s->name, s->kind);
-  if (!plim_op_class_name(s->cls)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': class %d is none", s->name, s->cls);
-  if (!plim_phase_name(s->phase)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': phase %d is none", s->name, s->phase);
-  PLIM_TRY(check_lists(builder, s));
-  PLIM_TRY(check_dense(builder, s, outputs_of(s), s->n_out));
-  PLIM_TRY(check_dense(builder, s, updates_of(s), s->n_upd));
-  if (s->cls == PLIM_OP_EFFECT && (s->n_out > 0 || s->n_upd == 0)) {
+  if (!plim_op_kind_name(spec->kind)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", spec->name, spec->kind);
+  }
+  if (!plim_op_class_name(spec->cls)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': class %d is none", spec->name, spec->cls);
+  }
+  if (!plim_phase_name(spec->phase)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': phase %d is none", spec->name, spec->phase);
+  }
+  PLIM_TRY(check_lists(builder, spec));
+  PLIM_TRY(check_dense(builder, spec, outputs_of(spec), spec->n_out));
+  PLIM_TRY(check_dense(builder, spec, updates_of(spec), spec->n_upd));
+  if (spec->cls == PLIM_OP_EFFECT && (spec->n_out > 0 || spec->n_upd == 0)) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': an effect op updates at least one value and has no outputs, not %d",
-                     s->name, s->n_out);
+                     spec->name, spec->n_out);
   }
-  if (s->cls != PLIM_OP_EFFECT && (s->n_out == 0 || s->n_upd > 0)) {
+  if (spec->cls != PLIM_OP_EFFECT && (spec->n_out == 0 || spec->n_upd > 0)) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s op has outputs (%d given) and updates nothing (%d given)",
-                     s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
+                     spec->name, plim_op_class_name(spec->cls), spec->n_out, spec->n_upd);
   }
-  PLIM_TRY(plim_operands_check(ctx, s));
-  PLIM_TRY(set_attrs(ctx, s));
-  PLIM_TRY(check_types(builder, s));
-  if (s->time_ns < -1) {
-    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", s->name, (long long)s->time_ns);
+  PLIM_TRY(plim_operands_check(ctx, spec));
+  PLIM_TRY(set_attrs(ctx, spec));
+  PLIM_TRY(check_types(builder, spec));
+  if (spec->time_ns < -1) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", spec->name, (long long)spec->time_ns);
   }
-  if (s->id && *s->id < 0) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': id %lld", s->name, (long long)*s->id);
+  if (spec->id && *spec->id < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': id %lld", spec->name, (long long)*spec->id);
+  }
   return PLIM_OK;
 }
 
-static int spans_storage(const plim_graph_builder *builder, const plim_value *v) {
-  return v->offset == 0 && v->bytes == builder->storage[v->storage].bytes;
+static int spans_storage(const plim_graph_builder *builder, const plim_value *value) {
+  return value->offset == 0 && value->bytes == builder->storage[value->storage].bytes;
 }
 
 /* The reason why the op may not write the pair's output over its input; NULL: it may. */
-static const char *pair_fault(const plim_graph_builder *builder, const plim_op_spec *s, plim_pair pair) {
-  if (pair.out < 0 || pair.out >= s->n_out || pair.in < 0 || pair.in >= s->n_in) return "is not of its operands";
-  const plim_value *out = &builder->value[outputs_of(s)[pair.out]].value,
-                   *in = &builder->value[inputs_of(s)[pair.in]].value;
+static const char *pair_fault(const plim_graph_builder *builder, const plim_op_spec *spec, plim_pair pair) {
+  if (pair.out < 0 || pair.out >= spec->n_out || pair.in < 0 || pair.in >= spec->n_in) return "is not of its operands";
+  const plim_value *out = &builder->value[outputs_of(spec)[pair.out]].value,
+                   *in = &builder->value[inputs_of(spec)[pair.in]].value;
   if (out->bytes != in->bytes) return "has different bytes";
   if (plim_shape_is_strided(&in->shape)) return "would overwrite a strided input";
-  if (!spans_storage(builder, out) || !spans_storage(builder, in))
+  if (!spans_storage(builder, out) || !spans_storage(builder, in)) {
     return "is of values that are not all of their storages";
+  }
   if (plim_role_persistent(builder->storage[in->storage].role)) return "would overwrite a persistent storage";
-  for (int32_t i = 0; i < s->n_in; i++) {
-    if (i != pair.in && builder->value[inputs_of(s)[i]].value.storage == in->storage) {
+  for (int32_t i = 0; i < spec->n_in; i++) {
+    if (i != pair.in && builder->value[inputs_of(spec)[i]].value.storage == in->storage) {
       return "overwrites another input as well";
     }
   }
   return NULL;
 }
 
-static plim_status check_pairs(const plim_graph_builder *builder, const plim_op_spec *s) {
-  if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_PAIRS) {
-    return plim_fail(builder->ctx, PLIM_EDATA, "op '%.255s': %d pairs, at most %d are allowed", s->name, s->n_pairs,
-                     PLIM_OP_MAX_PAIRS);
+static plim_status check_pairs(const plim_graph_builder *builder, const plim_op_spec *spec) {
+  if (spec->n_pairs < 0 || spec->n_pairs > PLIM_OP_MAX_PAIRS) {
+    return plim_fail(builder->ctx, PLIM_EDATA, "op '%.255s': %d pairs, at most %d are allowed", spec->name,
+                     spec->n_pairs, PLIM_OP_MAX_PAIRS);
   }
-  for (int32_t i = 0; i < s->n_pairs; i++) {
-    const char *fault = pair_fault(builder, s, s->pair[i]);
+  for (int32_t i = 0; i < spec->n_pairs; i++) {
+    const char *fault = pair_fault(builder, spec, spec->pair[i]);
     for (int32_t j = 0; j < i && !fault; j++) {
-      if (s->pair[j].out == s->pair[i].out && s->pair[j].in == s->pair[i].in) fault = "is there twice";
+      if (spec->pair[j].out == spec->pair[i].out && spec->pair[j].in == spec->pair[i].in) fault = "is there twice";
     }
     if (fault) {
-      return plim_fail(builder->ctx, PLIM_EDATA, "op '%.255s': in-place pair [%d, %d] %s", s->name, s->pair[i].out,
-                       s->pair[i].in, fault);
+      return plim_fail(builder->ctx, PLIM_EDATA, "op '%.255s': in-place pair [%d, %d] %s", spec->name,
+                       spec->pair[i].out, spec->pair[i].in, fault);
     }
   }
   return PLIM_OK;
 }
 
 /* Set the pairs of the kind that these operands allow. */
-static void set_kind_pairs(const plim_graph_builder *builder, plim_op_spec *s) {
+static void set_kind_pairs(const plim_graph_builder *builder, plim_op_spec *spec) {
   const plim_pair *pair = NULL;
-  int count = plim_op_kind_pairs(s->kind, &pair);
-  s->n_pairs = 0;
+  int count = plim_op_kind_pairs(spec->kind, &pair);
+  spec->n_pairs = 0;
   for (int i = 0; i < count; i++) {
-    if (!pair_fault(builder, s, pair[i])) s->pair[s->n_pairs++] = pair[i];
+    if (!pair_fault(builder, spec, pair[i])) spec->pair[spec->n_pairs++] = pair[i];
   }
 }
 

@@ -64,34 +64,34 @@ static void read_values(plim_json_at *root, int version, plim_graph_builder *bui
 
 /* ---- attributes: those that are zero are left out ---- */
 
-static void read_number(const plim_json_at *list, int k, const plim_attr *attr, plim_attrs *a) {
+static void read_number(const plim_json_at *list, int k, const plim_attr *attr, plim_attrs *attrs) {
   if (attr->type == PLIM_ATTR_FLOAT) {
-    plim_attr_set_float(attr, a, k, plim_json_float_item(list, k));
+    plim_attr_set_float(attr, attrs, k, plim_json_float_item(list, k));
   } else {
-    plim_attr_set_int(attr, a, k, plim_json_int_item(list, k, 0, attr->most));
+    plim_attr_set_int(attr, attrs, k, plim_json_int_item(list, k, 0, attr->most));
   }
 }
 
-static void read_attr(plim_json_at *at, const plim_attr *attr, plim_attrs *a) {
+static void read_attr(plim_json_at *at, const plim_attr *attr, plim_attrs *attrs) {
   int32_t n = 0;
   if (!plim_json_has(at, attr->name)) return;
   if (attr->count > 1) {
     plim_json_at list = plim_json_list(at, attr->name, &n);
     if (n != attr->count) plim_json_fail(&list, NULL, "has %d numbers, not %d", n, attr->count);
-    for (int k = 0; k < attr->count; k++) read_number(&list, k, attr, a);
+    for (int k = 0; k < attr->count; k++) read_number(&list, k, attr, attrs);
   } else if (attr->type == PLIM_ATTR_FLOAT) {
-    plim_attr_set_float(attr, a, 0, plim_json_float(at, attr->name));
+    plim_attr_set_float(attr, attrs, 0, plim_json_float(at, attr->name));
   } else {
-    plim_attr_set_int(attr, a, 0, plim_json_int(at, attr->name, 1, attr->most));
+    plim_attr_set_int(attr, attrs, 0, plim_json_int(at, attr->name, 1, attr->most));
   }
-  if (plim_attr_is_zero(attr, a)) plim_json_fail(at, attr->name, "is zero: attributes that are zero are left out");
+  if (plim_attr_is_zero(attr, attrs)) plim_json_fail(at, attr->name, "is zero: attributes that are zero are left out");
 }
 
-static void read_attrs(plim_json_at *op, plim_op_kind kind, plim_attrs *a) {
+static void read_attrs(plim_json_at *op, plim_op_kind kind, plim_attrs *attrs) {
   const plim_attr *attr;
   plim_json_at at = plim_json_object(op, "attrs");
   for (int i = 0; op->doc->status == PLIM_OK && (attr = plim_op_kind_attr(kind, i)) != NULL; i++) {
-    read_attr(&at, attr, a);
+    read_attr(&at, attr, attrs);
   }
   plim_json_end(&at);
 }
@@ -116,46 +116,46 @@ static int32_t read_operands(plim_json_at *op, const char *key, operands *to) {
 
 enum { IN, OUT, UPD, LISTS };
 
-static void read_op(plim_json_at *at, int version, operands *list, int64_t *id, plim_op_spec *s) {
+static void read_op(plim_json_at *at, int version, operands *list, int64_t *id, plim_op_spec *spec) {
   if (version >= 2) *id = plim_json_int_or_null(at, "id", 0, INT64_MAX, PLIM_NONE);
-  s->id = *id >= 0 ? id : NULL;
-  s->name = plim_json_text(at, "name");
-  s->kind = (plim_op_kind)plim_json_name(at, "kind", plim_op_kind_find);
-  s->cls = (plim_op_class)plim_json_name(at, "class", plim_op_class_find);
-  s->phase = (plim_phase)plim_json_name(at, "phase", plim_phase_find);
-  read_attrs(at, s->kind, &s->attrs);
-  s->n_in = read_operands(at, "in", &list[IN]);
-  s->n_out = read_operands(at, "out", &list[OUT]);
-  s->n_upd = read_operands(at, "upd", &list[UPD]);
-  s->many_in = list[IN].id;
-  s->many_out = list[OUT].id;
-  s->many_upd = list[UPD].id;
-  s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
-  s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, PLIM_UNKNOWN);
+  spec->id = *id >= 0 ? id : NULL;
+  spec->name = plim_json_text(at, "name");
+  spec->kind = (plim_op_kind)plim_json_name(at, "kind", plim_op_kind_find);
+  spec->cls = (plim_op_class)plim_json_name(at, "class", plim_op_class_find);
+  spec->phase = (plim_phase)plim_json_name(at, "phase", plim_phase_find);
+  read_attrs(at, spec->kind, &spec->attrs);
+  spec->n_in = read_operands(at, "in", &list[IN]);
+  spec->n_out = read_operands(at, "out", &list[OUT]);
+  spec->n_upd = read_operands(at, "upd", &list[UPD]);
+  spec->many_in = list[IN].id;
+  spec->many_out = list[OUT].id;
+  spec->many_upd = list[UPD].id;
+  spec->n_pairs = plim_document_read_pairs(at, spec->pair, PLIM_OP_MAX_PAIRS);
+  spec->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, PLIM_UNKNOWN);
 }
 
-static int equal_pairs(const plim_draft_op *a, const plim_op_spec *b) {
-  int equal = a->n_pairs == b->n_pairs;
+static int equal_pairs(const plim_draft_op *a, const plim_op_spec *spec) {
+  int equal = a->n_pairs == spec->n_pairs;
   for (int32_t i = 0; equal && i < a->n_pairs; i++) {
-    equal = a->pair[i].out == b->pair[i].out && a->pair[i].in == b->pair[i].in;
+    equal = a->pair[i].out == spec->pair[i].out && a->pair[i].in == spec->pair[i].in;
   }
   return equal;
 }
 
 /* Add an op. Class and pairs follow from a built-in kind; the document must state the same. */
-static void add_op(plim_json_at *at, plim_graph_builder *builder, const plim_op_spec *s) {
+static void add_op(plim_json_at *at, plim_graph_builder *builder, const plim_op_spec *spec) {
   int32_t id = 0;
-  plim_status status = plim_graph_add_op(builder, s, &id);
+  plim_status status = plim_graph_add_op(builder, spec, &id);
   if (status != PLIM_OK) {
     plim_json_take(at, status);
     return;
   }
   const plim_draft_op *added = &builder->op[id];
-  if (added->cls != s->cls) {
-    plim_json_fail(at, "class", "a %s is %s, not %s", plim_op_kind_name(s->kind), plim_op_class_name(added->cls),
-                   plim_op_class_name(s->cls));
+  if (added->cls != spec->cls) {
+    plim_json_fail(at, "class", "a %s is %s, not %s", plim_op_kind_name(spec->kind), plim_op_class_name(added->cls),
+                   plim_op_class_name(spec->cls));
   }
-  if (!equal_pairs(added, s)) {
+  if (!equal_pairs(added, spec)) {
     plim_json_fail(at, "pairs", "are not the %d that its kind and operands allow", added->n_pairs);
   }
 }

@@ -4,11 +4,11 @@
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
 
-static void write_number(plim_text *text, const plim_attr *attr, const plim_attrs *a, int k) {
+static void write_number(plim_text *text, const plim_attr *attr, const plim_attrs *attrs, int k) {
   if (attr->type == PLIM_ATTR_FLOAT) {
-    plim_text_float(text, plim_attr_float(attr, a, k));
+    plim_text_float(text, plim_attr_float(attr, attrs, k));
   } else {
-    plim_text_format(text, "%lld", (long long)plim_attr_int(attr, a, k));
+    plim_text_format(text, "%lld", (long long)plim_attr_int(attr, attrs, k));
   }
 }
 
@@ -34,16 +34,16 @@ static void write_numbers(plim_text *text, const int64_t *number, int32_t n) {
   for (int32_t i = 0; i < n; i++) plim_text_format(text, i > 0 ? ", %lld" : "%lld", (long long)number[i]);
 }
 
-static void write_value(plim_text *text, const plim_value *v) {
+static void write_value(plim_text *text, const plim_value *value) {
   plim_text_add(text, "{\"name\": ");
-  plim_text_quote(text, v->name);
+  plim_text_quote(text, value->name);
   plim_text_format(text, ", \"storage\": %d, \"offset\": %lld, \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [",
-                   v->storage, (long long)v->offset, plim_dtype_name(v->shape.dtype),
-                   plim_layout_name(v->shape.layout));
-  write_numbers(text, v->shape.dim, v->shape.rank);
-  if (plim_shape_is_strided(&v->shape)) {
+                   value->storage, (long long)value->offset, plim_dtype_name(value->shape.dtype),
+                   plim_layout_name(value->shape.layout));
+  write_numbers(text, value->shape.dim, value->shape.rank);
+  if (plim_shape_is_strided(&value->shape)) {
     plim_text_add(text, "], \"strides\": [");
-    write_numbers(text, v->shape.stride, v->shape.rank);
+    write_numbers(text, value->shape.stride, value->shape.rank);
   }
   plim_text_add(text, "]}");
 }

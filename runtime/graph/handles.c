@@ -158,12 +158,12 @@ void plim_handles_free(plim_handles *handles) {
   if (handles) plim_release(handles->ctx, handles, handles->block_bytes, 1);
 }
 
-static plim_status match_results(const plim_handles *handles, const plim_graph *graph, const plim_event *e) {
-  for (int32_t i = 0; i < e->n_out; i++) {
-    const plim_handle_tensor *t = &handles->tensor[e->out[i]];
-    if (t->base != e->out[i] || t->storage < 0 || graph->storage[t->storage].producer == e->op) continue;
+static plim_status match_results(const plim_handles *handles, const plim_graph *graph, const plim_event *event) {
+  for (int32_t i = 0; i < event->n_out; i++) {
+    const plim_handle_tensor *t = &handles->tensor[event->out[i]];
+    if (t->base != event->out[i] || t->storage < 0 || graph->storage[t->storage].producer == event->op) continue;
     return plim_fail(handles->ctx, PLIM_EDATA, "handles: op %d makes tensor %d, but does not write its storage %d",
-                     e->op, e->out[i], t->storage);
+                     event->op, event->out[i], t->storage);
   }
   return PLIM_OK;
 }

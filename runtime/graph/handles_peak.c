@@ -3,8 +3,9 @@
 
 int64_t plim_handles_total_ns(const plim_handles *handles) {
   int64_t sum = 0;
-  for (int32_t i = 0; i < handles->n_events; i++)
+  for (int32_t i = 0; i < handles->n_events; i++) {
     sum += handles->event[i].kind == PLIM_EVENT_CALL ? handles->event[i].time_ns : 0;
+  }
   return sum;
 }
 
@@ -32,12 +33,12 @@ static plim_status get(held *m, int32_t tensor) {
   return PLIM_OK;
 }
 
-static plim_status apply(held *m, const plim_event *e) {
-  int32_t base = e->kind == PLIM_EVENT_CALL ? 0 : m->program->tensor[e->tensor].base;
-  switch (e->kind) {
+static plim_status apply(held *m, const plim_event *event) {
+  int32_t base = event->kind == PLIM_EVENT_CALL ? 0 : m->program->tensor[event->tensor].base;
+  switch (event->kind) {
     case PLIM_EVENT_CONSTANT:
       m->constant[base] = 1;
-      return get(m, e->tensor);
+      return get(m, event->tensor);
     case PLIM_EVENT_GET:
       m->handles[base]++;
       return PLIM_OK;
@@ -47,7 +48,7 @@ static plim_status apply(held *m, const plim_event *e) {
     default:
       break;
   }
-  for (int32_t i = 0; i < e->n_out; i++) PLIM_TRY(get(m, e->out[i]));
+  for (int32_t i = 0; i < event->n_out; i++) PLIM_TRY(get(m, event->out[i]));
   return PLIM_OK;
 }
 

@@ -16,14 +16,14 @@ static void write_list(plim_text *text, const int32_t *id, int32_t n) {
   plim_text_add(text, "]");
 }
 
-static void write_event(plim_text *text, const plim_event *e) {
-  plim_text_format(text, "{\"%s\": ", event_names[e->kind]);
-  plim_document_write_int(text, e->kind == PLIM_EVENT_CALL ? e->op : e->tensor, PLIM_NONE);
-  if (e->kind == PLIM_EVENT_CALL) {
-    plim_text_format(text, ", \"time_ns\": %lld, \"in\": ", (long long)e->time_ns);
-    write_list(text, e->in, e->n_in);
+static void write_event(plim_text *text, const plim_event *event) {
+  plim_text_format(text, "{\"%s\": ", event_names[event->kind]);
+  plim_document_write_int(text, event->kind == PLIM_EVENT_CALL ? event->op : event->tensor, PLIM_NONE);
+  if (event->kind == PLIM_EVENT_CALL) {
+    plim_text_format(text, ", \"time_ns\": %lld, \"in\": ", (long long)event->time_ns);
+    write_list(text, event->in, event->n_in);
     plim_text_add(text, ", \"out\": ");
-    write_list(text, e->out, e->n_out);
+    write_list(text, event->out, event->n_out);
   }
   plim_text_add(text, "}");
 }

@@ -13,21 +13,21 @@ static const char *count_text(char *text, int least, int most) {
   return text;
 }
 
-plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *s) {
-  const plim_op_row *row = plim_op_kind_row(s->kind);
+plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *spec) {
+  const plim_op_row *row = plim_op_kind_row(spec->kind);
   const int in_most = plim_op_operands_most(row->in), in_least = plim_op_operands_least(row->in);
   const int out_most = plim_op_operands_most(row->out), out_least = plim_op_operands_least(row->out);
   const int upd_most = plim_op_operands_most(row->upd), upd_least = plim_op_operands_least(row->upd);
-  if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  if (s->n_in >= in_least && s->n_in <= in_most && s->n_out >= out_least && s->n_out <= out_most &&
-      s->n_upd >= upd_least && s->n_upd <= upd_most) {
+  if (spec->kind == PLIM_OP_CUSTOM) return PLIM_OK;
+  if (spec->n_in >= in_least && spec->n_in <= in_most && spec->n_out >= out_least && spec->n_out <= out_most &&
+      spec->n_upd >= upd_least && spec->n_upd <= upd_most) {
     return PLIM_OK;
   }
   char in[COUNT_TEXT], out[COUNT_TEXT], upd[COUNT_TEXT];
   return plim_fail(ctx, PLIM_EDATA,
-                   "op '%.255s': a %s has %s inputs, %s outputs and updates %s values, not %d, %d and %d", s->name,
+                   "op '%.255s': a %s has %s inputs, %s outputs and updates %s values, not %d, %d and %d", spec->name,
                    row->name, count_text(in, in_least, in_most), count_text(out, out_least, out_most),
-                   count_text(upd, upd_least, upd_most), s->n_in, s->n_out, s->n_upd);
+                   count_text(upd, upd_least, upd_most), spec->n_in, spec->n_out, spec->n_upd);
 }
 
 static int append_types(char *text, int used, const char *list, const plim_shape *shape, int32_t count) {

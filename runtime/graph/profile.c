@@ -68,29 +68,30 @@ plim_status plim_machine_match(plim_context *ctx, const char *what, const plim_m
                    first.field, first.made_for, first.here);
 }
 
-plim_status plim_variant_check(plim_context *ctx, const plim_variant *v) {
-  PLIM_TRY(plim_printable_text(ctx, "a variant's name", v->name, sizeof v->name));
-  PLIM_TRY(plim_printable_text(ctx, "a variant's numerics key", v->numerics_key, sizeof v->numerics_key));
-  if (!v->name[0] || !v->numerics_key[0]) {
+plim_status plim_variant_check(plim_context *ctx, const plim_variant *variant) {
+  PLIM_TRY(plim_printable_text(ctx, "a variant's name", variant->name, sizeof variant->name));
+  PLIM_TRY(plim_printable_text(ctx, "a variant's numerics key", variant->numerics_key, sizeof variant->numerics_key));
+  if (!variant->name[0] || !variant->numerics_key[0]) {
     return plim_fail(ctx, PLIM_EDATA, "a variant's name or numerics key is empty");
   }
-  if (v->time_ns < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "variant '%s': time_ns %lld is negative", v->name, (long long)v->time_ns);
+  if (variant->time_ns < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "variant '%s': time_ns %lld is negative", variant->name,
+                     (long long)variant->time_ns);
   }
-  if (v->workspace_bytes < 0 || v->workspace_bytes > INT64_MAX - PLIM_ALIGN) {
-    return plim_fail(ctx, PLIM_EDATA, "variant '%s': workspace_bytes %lld is not a size", v->name,
-                     (long long)v->workspace_bytes);
+  if (variant->workspace_bytes < 0 || variant->workspace_bytes > INT64_MAX - PLIM_ALIGN) {
+    return plim_fail(ctx, PLIM_EDATA, "variant '%s': workspace_bytes %lld is not a size", variant->name,
+                     (long long)variant->workspace_bytes);
   }
   return PLIM_OK;
 }
 
-static plim_status check_op(plim_context *ctx, int32_t op, const plim_variant *v, int32_t n) {
+static plim_status check_op(plim_context *ctx, int32_t op, const plim_variant *variant, int32_t n) {
   if (n < 1) return plim_fail(ctx, PLIM_EDATA, "op %d has no variant", op);
   for (int32_t i = 0; i < n; i++) {
-    PLIM_TRY(plim_variant_check(ctx, &v[i]));
+    PLIM_TRY(plim_variant_check(ctx, &variant[i]));
     for (int32_t j = 0; j < i; j++) {
-      if (strcmp(v[i].name, v[j].name) == 0) {
-        return plim_fail(ctx, PLIM_EDATA, "op %d has two variants '%s'", op, v[i].name);
+      if (strcmp(variant[i].name, variant[j].name) == 0) {
+        return plim_fail(ctx, PLIM_EDATA, "op %d has two variants '%s'", op, variant[i].name);
       }
     }
   }
@@ -169,19 +170,20 @@ int plim_variant_ties(int64_t time_ns, int64_t fastest_ns) {
   return time_ns - fastest_ns <= fastest_ns / 100 * 3 + fastest_ns % 100 * 3 / 100;
 }
 
-int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *numerics_key) {
+int32_t plim_variants_fastest(const plim_variant *variant, int32_t n, const char *numerics_key) {
   int64_t least_ns = PLIM_TIME_INFINITE;
   int32_t best = PLIM_NONE;
   for (int32_t i = 0; i < n; i++) {
-    if ((!numerics_key || strcmp(v[i].numerics_key, numerics_key) == 0) && v[i].time_ns < least_ns) {
-      least_ns = v[i].time_ns;
+    if ((!numerics_key || strcmp(variant[i].numerics_key, numerics_key) == 0) && variant[i].time_ns < least_ns) {
+      least_ns = variant[i].time_ns;
     }
   }
   for (int32_t i = 0; i < n; i++) {
-    if ((numerics_key && strcmp(v[i].numerics_key, numerics_key) != 0) || !plim_variant_ties(v[i].time_ns, least_ns)) {
+    if ((numerics_key && strcmp(variant[i].numerics_key, numerics_key) != 0) ||
+        !plim_variant_ties(variant[i].time_ns, least_ns)) {
       continue;
     }
-    if (best < 0 || v[i].workspace_bytes < v[best].workspace_bytes) best = i;
+    if (best < 0 || variant[i].workspace_bytes < variant[best].workspace_bytes) best = i;
   }
   return best;
 }

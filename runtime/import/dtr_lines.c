@@ -12,9 +12,9 @@ void plim_dtr_lines_begin(plim_context *ctx, const char *file, const char *text,
   *out = (plim_dtr_lines){.ctx = ctx, .file = file, .next = text, .end = text + bytes};
 }
 
-void plim_dtr_lines_end(plim_dtr_lines *l) {
-  if (l->open) plim_json_close(&l->doc);
-  l->open = 0;
+void plim_dtr_lines_end(plim_dtr_lines *lines) {
+  if (lines->open) plim_json_close(&lines->doc);
+  lines->open = 0;
 }
 
 static int find_kind(const char *name) {
@@ -24,48 +24,48 @@ static int find_kind(const char *name) {
   return -1;
 }
 
-static plim_status fail_line(const plim_dtr_lines *l, const char *sentence) {
-  return plim_fail(l->ctx, PLIM_EDATA, "%s: line %lld: %s", l->file, (long long)l->number, sentence);
+static plim_status fail_line(const plim_dtr_lines *lines, const char *sentence) {
+  return plim_fail(lines->ctx, PLIM_EDATA, "%s: line %lld: %s", lines->file, (long long)lines->number, sentence);
 }
 
-plim_status plim_dtr_next(plim_dtr_lines *l, int *more) {
-  plim_dtr_lines_end(l);
-  *more = l->next < l->end;
+plim_status plim_dtr_next(plim_dtr_lines *lines, int *more) {
+  plim_dtr_lines_end(lines);
+  *more = lines->next < lines->end;
   if (!*more) return PLIM_OK;
-  const char *line = l->next, *stop = memchr(line, '\n', (size_t)(l->end - line));
-  l->number++;
+  const char *line = lines->next, *stop = memchr(line, '\n', (size_t)(lines->end - line));
+  lines->number++;
   if (line[0] == '(') {
-    return fail_line(l, "is of the form \"(r,) = op(a, )\", which is not read: logs are JSON, an object a line");
+    return fail_line(lines, "is of the form \"(r,) = op(a, )\", which is not read: logs are JSON, an object a line");
   }
-  if (!stop) return fail_line(l, "does not end: the log was cut");
-  l->next = stop + 1;
-  l->open = 1;
-  PLIM_TRY(plim_json_parse(l->ctx, l->file, l->number, line, stop - line, &l->doc));
-  l->root = plim_json_root(&l->doc);
-  int kind = plim_json_name(&l->root, "INSTRUCTION", find_kind);
-  if (l->doc.status == PLIM_OK) l->kind = (plim_dtr_kind)kind;
-  return l->doc.status;
+  if (!stop) return fail_line(lines, "does not end: the log was cut");
+  lines->next = stop + 1;
+  lines->open = 1;
+  PLIM_TRY(plim_json_parse(lines->ctx, lines->file, lines->number, line, stop - line, &lines->doc));
+  lines->root = plim_json_root(&lines->doc);
+  int kind = plim_json_name(&lines->root, "INSTRUCTION", find_kind);
+  if (lines->doc.status == PLIM_OK) lines->kind = (plim_dtr_kind)kind;
+  return lines->doc.status;
 }
 
-const char *plim_dtr_text(plim_dtr_lines *l, const char *key) {
-  return plim_json_text(&l->root, key);
+const char *plim_dtr_text(plim_dtr_lines *lines, const char *key) {
+  return plim_json_text(&lines->root, key);
 }
 
-int64_t plim_dtr_number(plim_dtr_lines *l, const char *key, int64_t least) {
-  const char *text = plim_json_text(&l->root, key), *digit = text;
+int64_t plim_dtr_number(plim_dtr_lines *lines, const char *key, int64_t least) {
+  const char *text = plim_json_text(&lines->root, key), *digit = text;
   int64_t x = 0;
   int negative = *digit == '-';
-  if (l->doc.status != PLIM_OK) return least;
+  if (lines->doc.status != PLIM_OK) return least;
   digit += negative;
-  if (!*digit) plim_json_fail(&l->root, key, "'%.40s' is no decimal number", text);
-  for (; *digit && l->doc.status == PLIM_OK; digit++) {
-    if (*digit < '0' || *digit > '9') plim_json_fail(&l->root, key, "'%.40s' is no decimal number", text);
-    if (x > (INT64_MAX - 9) / 10) plim_json_fail(&l->root, key, "'%.40s' does not fit in 63 bits", text);
-    x = l->doc.status == PLIM_OK ? 10 * x + (*digit - '0') : 0;
+  if (!*digit) plim_json_fail(&lines->root, key, "'%.40s' is no decimal number", text);
+  for (; *digit && lines->doc.status == PLIM_OK; digit++) {
+    if (*digit < '0' || *digit > '9') plim_json_fail(&lines->root, key, "'%.40s' is no decimal number", text);
+    if (x > (INT64_MAX - 9) / 10) plim_json_fail(&lines->root, key, "'%.40s' does not fit in 63 bits", text);
+    x = lines->doc.status == PLIM_OK ? 10 * x + (*digit - '0') : 0;
   }
   if (negative) x = -x;
-  if (l->doc.status == PLIM_OK && x < least) {
-    plim_json_fail(&l->root, key, "%lld is less than %lld", (long long)x, (long long)least);
+  if (lines->doc.status == PLIM_OK && x < least) {
+    plim_json_fail(&lines->root, key, "%lld is less than %lld", (long long)x, (long long)least);
   }
-  return l->doc.status == PLIM_OK ? x : least;
+  return lines->doc.status == PLIM_OK ? x : least;
 }

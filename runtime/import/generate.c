@@ -45,31 +45,35 @@ plim_generate_options plim_generate_options_default(const char *shape) {
 
 /* ---- what the shapes use ---- */
 
-double plim_generated_unit(plim_generated *g) {
-  plim_philox draw = plim_philox_at(g->options->seed, 0, g->draws++);
+double plim_generated_unit(plim_generated *generated) {
+  plim_philox draw = plim_philox_at(generated->options->seed, 0, generated->draws++);
   uint64_t bits = ((uint64_t)draw.word[0] << 21) ^ (draw.word[1] >> 11);
   return (double)bits * (1.0 / 9007199254740992.0);
 }
 
-int64_t plim_generated_below(plim_generated *g, int64_t below) {
-  return (int64_t)(plim_generated_unit(g) * (double)below);
+int64_t plim_generated_below(plim_generated *generated, int64_t below) {
+  return (int64_t)(plim_generated_unit(generated) * (double)below);
 }
 
-int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phase, int64_t bytes, int64_t time_ns) {
-  int64_t id = g->n;
-  if (g->status == PLIM_OK) {
-    g->status = plim_array_reserve(g->ctx, &g->node, &g->capacity, g->n + 1, sizeof *g->node);
+int32_t plim_generated_node(plim_generated *generated, const char *name, plim_phase phase, int64_t bytes,
+                            int64_t time_ns) {
+  int64_t id = generated->n;
+  if (generated->status == PLIM_OK) {
+    generated->status = plim_array_reserve(generated->ctx, &generated->node, &generated->capacity, generated->n + 1,
+                                           sizeof *generated->node);
   }
-  if (g->status != PLIM_OK) return 0;
-  g->node[g->n++] = (plim_node){.id = id, .bytes = bytes, .time_ns = time_ns, .name = name, .phase = phase};
+  if (generated->status != PLIM_OK) return 0;
+  generated->node[generated->n++] =
+      (plim_node){.id = id, .bytes = bytes, .time_ns = time_ns, .name = name, .phase = phase};
   return (int32_t)id;
 }
 
-void plim_generated_link(plim_generated *g, int32_t from, int32_t to) {
-  if (g->status == PLIM_OK) {
-    g->status = plim_array_reserve(g->ctx, &g->link, &g->link_capacity, g->n_links + 1, sizeof *g->link);
+void plim_generated_link(plim_generated *generated, int32_t from, int32_t to) {
+  if (generated->status == PLIM_OK) {
+    generated->status = plim_array_reserve(generated->ctx, &generated->link, &generated->link_capacity,
+                                           generated->n_links + 1, sizeof *generated->link);
   }
-  if (g->status == PLIM_OK) g->link[g->n_links++] = (plim_link){from, to};
+  if (generated->status == PLIM_OK) generated->link[generated->n_links++] = (plim_link){from, to};
 }
 
 /* ---- the graph ---- */
@@ -80,47 +84,53 @@ static int by_ends(const void *a, const void *b) {
   return plim_integers_compare(x->from, y->from);
 }
 
-static void drop_repeats(plim_generated *g) {
+static void drop_repeats(plim_generated *generated) {
   int64_t kept = 0;
-  if (g->n_links > 0) qsort(g->link, (size_t)g->n_links, sizeof *g->link, by_ends);
-  for (int64_t i = 0; i < g->n_links; i++) {
-    if (i == 0 || by_ends(&g->link[i - 1], &g->link[i]) != 0) g->link[kept++] = g->link[i];
+  if (generated->n_links > 0) qsort(generated->link, (size_t)generated->n_links, sizeof *generated->link, by_ends);
+  for (int64_t i = 0; i < generated->n_links; i++) {
+    if (i == 0 || by_ends(&generated->link[i - 1], &generated->link[i]) != 0) {
+      generated->link[kept++] = generated->link[i];
+    }
   }
-  g->n_links = kept;
+  generated->n_links = kept;
 }
 
 static int is_share(double x) {
   return x >= 0 && x <= 1;
 }
 
-static plim_status check(plim_context *ctx, const plim_generate_options *o, int32_t row) {
+static plim_status check(plim_context *ctx, const plim_generate_options *options, int32_t row) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   if (row < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "no graphs are generated of shape \"%s\"%s", o->shape,
-                     plim_name_advice(plim_generate_name, o->shape, advice));
+    return plim_fail(ctx, PLIM_EUSAGE, "no graphs are generated of shape \"%s\"%s", options->shape,
+                     plim_name_advice(plim_generate_name, options->shape, advice));
   }
-  if (o->n < OPS_MIN || o->n > OPS_MAX) {
-    return plim_fail(ctx, PLIM_EUSAGE, "%d ops are not generated, %d to %d are", o->n, OPS_MIN, OPS_MAX);
+  if (options->n < OPS_MIN || options->n > OPS_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "%d ops are not generated, %d to %d are", options->n, OPS_MIN, OPS_MAX);
   }
-  if (o->width > 0 && o->width <= 10 && is_share(o->spread) && is_share(o->edges) && is_share(o->skips)) return PLIM_OK;
+  if (options->width > 0 && options->width <= 10 && is_share(options->spread) && is_share(options->edges) &&
+      is_share(options->skips)) {
+    return PLIM_OK;
+  }
   return plim_fail(ctx, PLIM_EUSAGE,
                    "layers of width %g, spread %g, edges %g, skips %g: the width is above 0 and at most 10, the others "
                    "are shares from 0 to 1",
-                   o->width, o->spread, o->edges, o->skips);
+                   options->width, options->spread, options->edges, options->skips);
 }
 
-plim_status plim_graph_generate(plim_context *ctx, const plim_generate_options *o, plim_graph **out) {
-  int32_t row = plim_name_find(plim_generate_name, o->shape);
+plim_status plim_graph_generate(plim_context *ctx, const plim_generate_options *options, plim_graph **out) {
+  int32_t row = plim_name_find(plim_generate_name, options->shape);
   char name[96];
-  plim_generated g = {.ctx = ctx, .options = o};
-  PLIM_TRY(plim_check_options(ctx, "plim_generate_options", o->struct_bytes, sizeof *o));
-  PLIM_TRY(check(ctx, o, row));
+  plim_generated g = {.ctx = ctx, .options = options};
+  PLIM_TRY(plim_check_options(ctx, "plim_generate_options", options->struct_bytes, sizeof *options));
+  PLIM_TRY(check(ctx, options, row));
   shapes[row].run(&g);
   if (g.status == PLIM_OK) {
     drop_repeats(&g);
-    (void)snprintf(name, sizeof name, "%s n%lld seed %llu", o->shape, (long long)g.n, (unsigned long long)o->seed);
+    (void)snprintf(name, sizeof name, "%s n%lld seed %llu", options->shape, (long long)g.n,
+                   (unsigned long long)options->seed);
     plim_node_link nodes = {.name = name,
-                            .unpacked = !o->packed,
+                            .unpacked = !options->packed,
                             .n = (int32_t)g.n,
                             .n_links = (int32_t)g.n_links,
                             .node = g.node,

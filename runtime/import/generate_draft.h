@@ -19,20 +19,21 @@ typedef struct plim_generated {
 } plim_generated;
 
 /* Draw the next random number, uniform in [0, below) with below > 0; uniform in [0, 1). */
-int64_t plim_generated_below(plim_generated *g, int64_t below);
-double plim_generated_unit(plim_generated *g);
+int64_t plim_generated_below(plim_generated *generated, int64_t below);
+double plim_generated_unit(plim_generated *generated);
 
 /* Add a node; returns its number, which is also its id. */
-int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phase, int64_t bytes, int64_t time_ns);
+int32_t plim_generated_node(plim_generated *generated, const char *name, plim_phase phase, int64_t bytes,
+                            int64_t time_ns);
 /* Add a link: node `to` reads node `from`. */
-void plim_generated_link(plim_generated *g, int32_t from, int32_t to);
+void plim_generated_link(plim_generated *generated, int32_t from, int32_t to);
 
 /* ---- the shapes: each adds all nodes and links ---- */
-typedef void plim_generator(plim_generated *g);
-void plim_generate_layered(plim_generated *g);
-void plim_generate_chain(plim_generated *g);
-void plim_generate_residual(plim_generated *g);
-void plim_generate_unet(plim_generated *g);
-void plim_generate_transformer(plim_generated *g);
+typedef void plim_generator(plim_generated *generated);
+void plim_generate_layered(plim_generated *generated);
+void plim_generate_chain(plim_generated *generated);
+void plim_generate_residual(plim_generated *generated);
+void plim_generate_unet(plim_generated *generated);
+void plim_generate_transformer(plim_generated *generated);
 
 #endif

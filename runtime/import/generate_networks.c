@@ -30,8 +30,8 @@ typedef struct network {
   int64_t capacity;
 } network;
 
-static int64_t vary(plim_generated *g, int64_t x) {
-  return x * (75 + plim_generated_below(g, 51)) / 100 + 1;
+static int64_t vary(plim_generated *generated, int64_t x) {
+  return x * (75 + plim_generated_below(generated, 51)) / 100 + 1;
 }
 
 /* Add a forward op that reads up to three earlier ones (PLIM_NONE: none); returns its node. */
@@ -85,8 +85,8 @@ static void finish(network *w, int32_t last) {
 }
 
 /* Whether another block of that many forward ops fits, with the loss and the backward ops. */
-static int another(const plim_generated *g, int64_t ops) {
-  return g->status == PLIM_OK && 2 * (g->n + ops) + 1 <= g->options->n;
+static int another(const plim_generated *generated, int64_t ops) {
+  return generated->status == PLIM_OK && 2 * (generated->n + ops) + 1 <= generated->options->n;
 }
 
 /* Bytes and time of a layer at a depth. After every `stage` blocks resolution halves and channels double, so bytes
@@ -96,22 +96,22 @@ static int64_t stage_bytes(int32_t block, int32_t stage) {
   return (INT64_C(64) << 20) >> level;
 }
 
-void plim_generate_chain(plim_generated *g) {
-  network w = {.generated = g};
+void plim_generate_chain(plim_generated *generated) {
+  network w = {.generated = generated};
   int32_t v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
-  int32_t stage = g->options->n / 4 / 5 + 1;
-  for (int32_t block = 0; another(g, 2); block++) {
+  int32_t stage = generated->options->n / 4 / 5 + 1;
+  for (int32_t block = 0; another(generated, 2); block++) {
     v = add(&w, CONV, stage_bytes(block, stage), 1000, v, -1, -1);
     v = add(&w, ACT, stage_bytes(block, stage), 50, v, -1, -1);
   }
   finish(&w, v);
 }
 
-void plim_generate_residual(plim_generated *g) {
-  network w = {.generated = g};
+void plim_generate_residual(plim_generated *generated) {
+  network w = {.generated = generated};
   int32_t v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
-  int32_t stage = g->options->n / 12 / 4 + 1;
-  for (int32_t block = 0; another(g, 6); block++) {
+  int32_t stage = generated->options->n / 12 / 4 + 1;
+  for (int32_t block = 0; another(generated, 6); block++) {
     int64_t bytes = stage_bytes(block, stage);
     int32_t a = add(&w, CONV, bytes, 1000, v, -1, -1);
     a = add(&w, ACT, bytes, 60, a, -1, -1);
@@ -125,20 +125,22 @@ void plim_generate_residual(plim_generated *g) {
 
 enum { UNET_LEVELS = 5 };
 
-void plim_generate_unet(plim_generated *g) {
-  network w = {.generated = g};
+void plim_generate_unet(plim_generated *generated) {
+  network w = {.generated = generated};
   int32_t skip[UNET_LEVELS], v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
-  int64_t per_level = ((int64_t)g->options->n / 2 - 1 - UNET_LEVELS) / (2 * UNET_LEVELS) / 2; /* pairs of ops */
+  int64_t per_level = ((int64_t)generated->options->n / 2 - 1 - UNET_LEVELS) / (2 * UNET_LEVELS) / 2; /* pairs of ops */
   for (int32_t level = 0; level < UNET_LEVELS; level++) {
-    for (int64_t i = 0; i < per_level && another(g, 2); i++) {
+    for (int64_t i = 0; i < per_level && another(generated, 2); i++) {
       v = add(&w, CONV, stage_bytes(level, 1), 1000, v, -1, -1);
       v = add(&w, ACT, stage_bytes(level, 1), 50, v, -1, -1);
     }
     skip[level] = v;
   }
   for (int32_t level = UNET_LEVELS - 1; level >= 0; level--) {
-    if (level < UNET_LEVELS - 1 && another(g, 1)) v = add(&w, SUM, 2 * stage_bytes(level, 1), 80, v, skip[level], -1);
-    for (int64_t i = 0; i < per_level && another(g, 2); i++) {
+    if (level < UNET_LEVELS - 1 && another(generated, 1)) {
+      v = add(&w, SUM, 2 * stage_bytes(level, 1), 80, v, skip[level], -1);
+    }
+    for (int64_t i = 0; i < per_level && another(generated, 2); i++) {
       v = add(&w, CONV, stage_bytes(level, 1), 1000, v, -1, -1);
       v = add(&w, ACT, stage_bytes(level, 1), 50, v, -1, -1);
     }
@@ -147,11 +149,11 @@ void plim_generate_unet(plim_generated *g) {
 }
 
 /* Attention over q, k, v and a feed-forward part of four times the width, each with a residual sum. */
-void plim_generate_transformer(plim_generated *g) {
+void plim_generate_transformer(plim_generated *generated) {
   const int64_t bytes = INT64_C(8) << 20, scores = INT64_C(32) << 20;
-  network w = {.generated = g};
+  network w = {.generated = generated};
   int32_t x = add(&w, CONV, bytes, 200, -1, -1, -1);
-  while (another(g, 12)) {
+  while (another(generated, 12)) {
     int32_t norm = add(&w, CONV, bytes, 30, x, -1, -1);
     int32_t q = add(&w, CONV, bytes, 400, norm, -1, -1), k = add(&w, CONV, bytes, 400, norm, -1, -1);
     int32_t v = add(&w, CONV, bytes, 400, norm, -1, -1);

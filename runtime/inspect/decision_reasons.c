@@ -53,20 +53,20 @@ static int32_t updated_before(const plim_residency *res, int32_t storage) {
   return PLIM_NONE;
 }
 
-static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p) {
-  const plim_storage *storage = &res->graph->storage[p->storage];
+static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *block) {
+  const plim_storage *storage = &res->graph->storage[block->storage];
   if (plim_role_persistent(storage->role)) {
-    p->state = PLIM_ARENA_BLOCK_PERSISTENT;
+    block->state = PLIM_ARENA_BLOCK_PERSISTENT;
   } else if (storage->producer < 0) {
-    p->state = PLIM_ARENA_BLOCK_INPUT;
-  } else if (res->storage[p->storage].pins > 0) {
-    p->state = PLIM_ARENA_BLOCK_PINNED;
-    p->by = pinned_by(res, p->storage, asking);
-  } else if (plim_arena_blocks_side(res->blocks, res->storage[p->storage].block) == PLIM_SIDE_SMALL) {
-    p->state = PLIM_ARENA_BLOCK_SMALL;
+    block->state = PLIM_ARENA_BLOCK_INPUT;
+  } else if (res->storage[block->storage].pins > 0) {
+    block->state = PLIM_ARENA_BLOCK_PINNED;
+    block->by = pinned_by(res, block->storage, asking);
+  } else if (plim_arena_blocks_side(res->blocks, res->storage[block->storage].block) == PLIM_SIDE_SMALL) {
+    block->state = PLIM_ARENA_BLOCK_SMALL;
   } else {
-    p->state = PLIM_ARENA_BLOCK_TOO_LATE;
-    p->by = updated_before(res, p->storage);
+    block->state = PLIM_ARENA_BLOCK_TOO_LATE;
+    block->by = updated_before(res, block->storage);
   }
 }
 
@@ -118,7 +118,7 @@ static plim_decision_window reason_window(const plim_window *w, const int64_t *s
 
 /* Add the window that was taken, which local search may rank after others; then the other windows by score. */
 static void add_windows(const plim_residency *res, const plim_arena_request *request, const plim_arena_choice *choice,
-                        plim_decision_reasons *r) {
+                        plim_decision_reasons *reasons) {
   plim_window found[PLIM_DECISION_WINDOWS];
   const plim_window *window = choice->window;
   int32_t n = choice->n;
@@ -128,34 +128,34 @@ static void add_windows(const plim_residency *res, const plim_arena_request *req
     window = found;
   }
   if (n == 0) return;
-  r->window[r->n_windows++] =
+  reasons->window[reasons->n_windows++] =
       reason_window(&window[choice->chosen], choice->score ? &choice->score[choice->chosen] : NULL);
-  for (int32_t i = 0; i < n && r->n_windows < PLIM_DECISION_WINDOWS; i++) {
+  for (int32_t i = 0; i < n && reasons->n_windows < PLIM_DECISION_WINDOWS; i++) {
     if (i == choice->chosen) continue;
     plim_decision_window w = reason_window(&window[i], choice->score ? &choice->score[i] : NULL);
-    int32_t at = r->n_windows++;
-    for (; at > 1 && r->window[at - 1].together > w.together; at--) r->window[at] = r->window[at - 1];
-    r->window[at] = w;
+    int32_t at = reasons->n_windows++;
+    for (; at > 1 && reasons->window[at - 1].together > w.together; at--) reasons->window[at] = reasons->window[at - 1];
+    reasons->window[at] = w;
   }
 }
 
 /* For eviction of one storage after another: find the block that was taken, and the block with the next score. */
-static void add_single(plim_decision_reasons *r, int32_t storage) {
-  for (int32_t i = 0; i < r->n_blocks; i++) {
-    const plim_decision_block *p = &r->block[i];
+static void add_single(plim_decision_reasons *reasons, int32_t storage) {
+  for (int32_t i = 0; i < reasons->n_blocks; i++) {
+    const plim_decision_block *p = &reasons->block[i];
     if (p->state != PLIM_ARENA_BLOCK_EVICTABLE) continue;
     if (p->storage == storage) {
-      r->taken = i;
-    } else if (r->runner_up < 0 || p->score < r->block[r->runner_up].score) {
-      r->runner_up = i;
+      reasons->taken = i;
+    } else if (reasons->runner_up < 0 || p->score < reasons->block[reasons->runner_up].score) {
+      reasons->runner_up = i;
     }
   }
 }
 
 /* Bytes by which a larger arena would have room: they would join the last blocks that are free or may be evicted. */
-static int64_t extra_bytes(const plim_decision_reasons *r, int64_t need) {
-  int32_t i = r->n_blocks - 1;
-  for (; i >= 0 && r->block[i].state <= PLIM_ARENA_BLOCK_EVICTABLE; i--) need -= r->block[i].bytes;
+static int64_t extra_bytes(const plim_decision_reasons *reasons, int64_t need) {
+  int32_t i = reasons->n_blocks - 1;
+  for (; i >= 0 && reasons->block[i].state <= PLIM_ARENA_BLOCK_EVICTABLE; i--) need -= reasons->block[i].bytes;
   return need;
 }
 

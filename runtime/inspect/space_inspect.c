@@ -187,37 +187,37 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *gap,
 /* Find the cost of recomputing the gap's storage. stack [n_ops], seen [n_ops], copied
  * [n_storages] are scratch; seen and copied are 0. */
 static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *gap, int32_t *stack, uint8_t *seen,
-                            uint8_t *copied, plim_space_why *w) {
+                            uint8_t *copied, plim_space_why *why) {
   int32_t n = 0, first = in->graph->storage[gap->storage].producer;
-  w->can_recompute = first >= 0;
+  why->can_recompute = first >= 0;
   if (first >= 0) seen[stack[n++] = first] = 1;
-  while (n > 0 && w->can_recompute && w->recompute_runs < RUNS_MAX) {
+  while (n > 0 && why->can_recompute && why->recompute_runs < RUNS_MAX) {
     int32_t o = stack[--n];
     const plim_op *op = &in->graph->op[o];
     const plim_space_command *run = &in->plan->command[in->run_of[o]];
-    w->can_recompute = op->cls != PLIM_OP_ONCE && op->cls != PLIM_OP_EFFECT;
-    w->recompute_runs++;
-    w->recompute_ns += run->time_ns;
-    w->recompute_joule += in->plan->has_energy ? run->joule : 0;
-    for (int32_t i = 0; i < op->n_reads && w->can_recompute; i++) {
+    why->can_recompute = op->cls != PLIM_OP_ONCE && op->cls != PLIM_OP_EFFECT;
+    why->recompute_runs++;
+    why->recompute_ns += run->time_ns;
+    why->recompute_joule += in->plan->has_energy ? run->joule : 0;
+    for (int32_t i = 0; i < op->n_reads && why->can_recompute; i++) {
       int32_t producer = in->graph->storage[op->reads[i]].producer;
       if (copied[op->reads[i]] || is_there(in, op->reads[i], gap->space, gap->until)) continue;
       const int64_t copy_ns = fetch_ns(in, gap, op->reads[i]);
       if (copy_ns >= 0) {
         copied[op->reads[i]] = 1;
-        w->recompute_copies++;
-        w->recompute_ns += copy_ns;
+        why->recompute_copies++;
+        why->recompute_ns += copy_ns;
         continue;
       }
-      if (producer < 0) w->can_recompute = 0;
+      if (producer < 0) why->can_recompute = 0;
       if (producer < 0 || seen[producer]) continue;
       seen[stack[n++] = producer] = 1;
     }
   }
-  if (w->can_recompute) return;
-  w->recompute_runs = w->recompute_copies = 0;
-  w->recompute_ns = 0;
-  w->recompute_joule = 0;
+  if (why->can_recompute) return;
+  why->recompute_runs = why->recompute_copies = 0;
+  why->recompute_ns = 0;
+  why->recompute_joule = 0;
 }
 
 static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
@@ -225,41 +225,41 @@ static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
   return b > a ? b - a : 0;
 }
 
-static void weigh_link(const plim_space_inspect *in, const plim_space_gap *gap, int64_t from_ns, plim_space_why *w) {
+static void weigh_link(const plim_space_inspect *in, const plim_space_gap *gap, int64_t from_ns, plim_space_why *why) {
   const plim_space_plan *p = in->plan;
   const plim_space_command *back = &p->command[gap->until];
   for (int32_t c = 0; c < gap->until; c++) {
     const plim_space_command *m = &p->command[c];
     int away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == gap->space && m->to == back->from;
-    if (away && has(m->storage, m->n_storages, gap->storage)) w->out = c;
+    if (away && has(m->storage, m->n_storages, gap->storage)) why->out = c;
   }
-  w->copy_ns = back->time_ns + (w->out >= 0 ? p->command[w->out].time_ns : 0);
-  w->link_free_ns = w->window_ns;
+  why->copy_ns = back->time_ns + (why->out >= 0 ? p->command[why->out].time_ns : 0);
+  why->link_free_ns = why->window_ns;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    if (p->command[c].queue != back->queue || c == gap->until || c == w->out) continue;
-    w->link_free_ns -= overlap(in->begin_ns[c], in->end_ns[c], from_ns, from_ns + w->window_ns);
+    if (p->command[c].queue != back->queue || c == gap->until || c == why->out) continue;
+    why->link_free_ns -= overlap(in->begin_ns[c], in->end_ns[c], from_ns, from_ns + why->window_ns);
   }
 }
 
-static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *gap, plim_space_why *w) {
+static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *gap, plim_space_why *why) {
   int64_t most = -1, from_ns = 0;
   for (int32_t c = gap->from; c < gap->until; c++) {
     int64_t live = plim_space_inspect_live(in, gap->space, c);
     if (live <= most) continue;
     most = live;
-    w->worst = c;
+    why->worst = c;
   }
-  w->with_it_bytes = w->worst >= 0 ? most + in->graph->storage[gap->storage].bytes : 0;
+  why->with_it_bytes = why->worst >= 0 ? most + in->graph->storage[gap->storage].bytes : 0;
   for (int32_t c = 0; c < gap->from; c++) {
     if (in->plan->command[c].kind != PLIM_SPACE_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
     if (plim_space_inspect_reads(in, c, gap->storage, gap->space) || fills(in, c, gap->storage, gap->space)) {
       from_ns = in->end_ns[c];
     }
   }
-  w->next_use = plim_space_inspect_next_use(in, gap->storage, gap->space, gap->until + 1);
-  int64_t to_ns = in->begin_ns[w->next_use >= 0 ? w->next_use : gap->until];
-  w->window_ns = to_ns > from_ns ? to_ns - from_ns : 0;
-  if (gap->paged) weigh_link(in, gap, from_ns, w);
+  why->next_use = plim_space_inspect_next_use(in, gap->storage, gap->space, gap->until + 1);
+  int64_t to_ns = in->begin_ns[why->next_use >= 0 ? why->next_use : gap->until];
+  why->window_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+  if (gap->paged) weigh_link(in, gap, from_ns, why);
 }
 
 plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_space_gap *gap, plim_space_why *out) {
@@ -282,19 +282,19 @@ done:
 
 /* ---- decisions ---- */
 
-static int copies_storage(const plim_space_command *c, int32_t storage) {
-  for (int32_t i = 0; c->kind == PLIM_SPACE_COMMAND_COPY && i < c->n_storages; i++) {
-    if (c->storage[i] == storage) return 1;
+static int copies_storage(const plim_space_command *command, int32_t storage) {
+  for (int32_t i = 0; command->kind == PLIM_SPACE_COMMAND_COPY && i < command->n_storages; i++) {
+    if (command->storage[i] == storage) return 1;
   }
   return 0;
 }
 
 /* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
-static double share_of(const plim_graph *graph, const plim_space_command *c, int32_t storage) {
+static double share_of(const plim_graph *graph, const plim_space_command *command, int32_t storage) {
   double all_bytes = 0;
-  if (c->kind != PLIM_SPACE_COMMAND_COPY || c->n_storages == 1) return 1;
-  for (int32_t i = 0; i < c->n_storages; i++) all_bytes += (double)graph->storage[c->storage[i]].bytes;
-  return all_bytes > 0 ? (double)graph->storage[storage].bytes / all_bytes : 1.0 / c->n_storages;
+  if (command->kind != PLIM_SPACE_COMMAND_COPY || command->n_storages == 1) return 1;
+  for (int32_t i = 0; i < command->n_storages; i++) all_bytes += (double)graph->storage[command->storage[i]].bytes;
+  return all_bytes > 0 ? (double)graph->storage[storage].bytes / all_bytes : 1.0 / command->n_storages;
 }
 
 plim_space_decision plim_space_inspect_decision(const plim_space_inspect *in, const plim_space_gap *gap, int32_t n,

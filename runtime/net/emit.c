@@ -83,9 +83,9 @@ plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype) {
   return typed;
 }
 
-plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x) {
+plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *shape) {
   const int64_t context = net->options.context;
-  return plim_shape_make(x->dtype, PLIM_FLAT, 3, (int64_t[]){x->dim[0] / context, context, x->dim[1]});
+  return plim_shape_make(shape->dtype, PLIM_FLAT, 3, (int64_t[]){shape->dim[0] / context, context, shape->dim[1]});
 }
 
 plim_net_param plim_net_emit_param(plim_net_emit *emit, const char *layer, const char *suffix,
@@ -139,13 +139,13 @@ static void persistent_of_layer(plim_net_emit *emit, int32_t i) {
   for (int32_t k = 0; k < layer->n_in; k++) at->trains |= emit->at[plim_net_inputs(layer)[k]].trains;
 }
 
-plim_shape plim_net_emit_inputs(const plim_net_options *o, int32_t batch) {
-  if (o->context > 0) return plim_shape_make(PLIM_I32, PLIM_FLAT, 2, (int64_t[]){batch, o->context});
-  return plim_shape_make(PLIM_U8, PLIM_NHWC, 4, (int64_t[]){batch, o->channels, o->height, o->width});
+plim_shape plim_net_emit_inputs(const plim_net_options *options, int32_t batch) {
+  if (options->context > 0) return plim_shape_make(PLIM_I32, PLIM_FLAT, 2, (int64_t[]){batch, options->context});
+  return plim_shape_make(PLIM_U8, PLIM_NHWC, 4, (int64_t[]){batch, options->channels, options->height, options->width});
 }
 
-plim_shape plim_net_emit_labels(const plim_net_options *o, int32_t batch) {
-  return plim_net_emit_vector(PLIM_I32, (int64_t)batch * (o->context > 0 ? o->context : 1));
+plim_shape plim_net_emit_labels(const plim_net_options *options, int32_t batch) {
+  return plim_net_emit_vector(PLIM_I32, (int64_t)batch * (options->context > 0 ? options->context : 1));
 }
 
 void plim_net_emit_persistent(plim_net_emit *emit) {

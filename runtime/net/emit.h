@@ -129,8 +129,8 @@ plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype); /* wi
 void plim_net_emit_persistent(plim_net_emit *emit);
 
 /* The shape of `batch` images, or sequences of tokens; and of their labels. */
-plim_shape plim_net_emit_inputs(const plim_net_options *o, int32_t batch);
-plim_shape plim_net_emit_labels(const plim_net_options *o, int32_t batch);
+plim_shape plim_net_emit_inputs(const plim_net_options *options, int32_t batch);
+plim_shape plim_net_emit_labels(const plim_net_options *options, int32_t batch);
 
 /* Begin a micro-batch: emit its parts of the inputs, and set `at` to a copy of `before`.
  *   before  [n_layers]  in  the layers as they were after plim_net_emit_persistent */

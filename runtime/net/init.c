@@ -92,8 +92,8 @@ static void fill_zero(const plim_graph *graph, int32_t value, uint64_t seed, flo
   memset(x, 0, (size_t)graph->value[value].bytes);
 }
 
-static void set_row(const plim_value *v, int64_t row, float to, float *x /* [2][C] */) {
-  const int64_t n = plim_shape_elements(&v->shape) / v->shape.dim[0];
+static void set_row(const plim_value *value, int64_t row, float to, float *x /* [2][C] */) {
+  const int64_t n = plim_shape_elements(&value->shape) / value->shape.dim[0];
   for (int64_t c = 0; c < n; c++) x[row * n + c] = to;
 }
 

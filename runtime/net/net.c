@@ -26,59 +26,66 @@ plim_net_options plim_net_options_default(void) {
   return options;
 }
 
-static plim_status check_images(plim_context *ctx, const plim_net_options *o) {
-  if (o->channels < 1 || o->channels > 4) {
-    return plim_fail(ctx, PLIM_EUSAGE, "images of %d channels; 1 to 4 are allowed", o->channels);
+static plim_status check_images(plim_context *ctx, const plim_net_options *options) {
+  if (options->channels < 1 || options->channels > 4) {
+    return plim_fail(ctx, PLIM_EUSAGE, "images of %d channels; 1 to 4 are allowed", options->channels);
   }
-  if (o->height < 1 || o->width < 1) {
-    return plim_fail(ctx, PLIM_EUSAGE, "images of %d x %d pixels; at least 1 x 1 is needed", o->height, o->width);
+  if (options->height < 1 || options->width < 1) {
+    return plim_fail(ctx, PLIM_EUSAGE, "images of %d x %d pixels; at least 1 x 1 is needed", options->height,
+                     options->width);
   }
   return PLIM_OK;
 }
 
-static plim_status check_sequences(plim_context *ctx, const plim_net_options *o) {
-  const int64_t most = o->staging_batch > o->batch ? o->staging_batch : o->batch;
-  if (most <= INT32_MAX / o->context) return PLIM_OK;
+static plim_status check_sequences(plim_context *ctx, const plim_net_options *options) {
+  const int64_t most = options->staging_batch > options->batch ? options->staging_batch : options->batch;
+  if (most <= INT32_MAX / options->context) return PLIM_OK;
   return plim_fail(ctx, PLIM_EUSAGE, "a batch of %lld sequences of %d tokens; at most %d tokens are allowed",
-                   (long long)most, o->context, INT32_MAX);
+                   (long long)most, options->context, INT32_MAX);
 }
 
 /* Check the number of micro-batches. The sentence names the nearest numbers that divide the batch. */
-static plim_status check_micro_batches(plim_context *ctx, const plim_net_options *o) {
-  int32_t less = o->accumulate, more = o->accumulate;
-  if (o->accumulate < 1 || o->accumulate > PLIM_ACCUMULATE_MAX) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a step of %d micro-batches; 1 to %d are allowed", o->accumulate,
+static plim_status check_micro_batches(plim_context *ctx, const plim_net_options *options) {
+  int32_t less = options->accumulate, more = options->accumulate;
+  if (options->accumulate < 1 || options->accumulate > PLIM_ACCUMULATE_MAX) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a step of %d micro-batches; 1 to %d are allowed", options->accumulate,
                      PLIM_ACCUMULATE_MAX);
   }
-  if (o->accumulate > o->batch) {
+  if (options->accumulate > options->batch) {
     return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d cannot be split into %d micro-batches; at most %d are allowed",
-                     o->batch, o->accumulate, o->batch);
+                     options->batch, options->accumulate, options->batch);
   }
-  if (o->batch % o->accumulate == 0) return PLIM_OK;
-  while (o->batch % less != 0) less--;
-  while (o->batch % more != 0) more++;
+  if (options->batch % options->accumulate == 0) return PLIM_OK;
+  while (options->batch % less != 0) less--;
+  while (options->batch % more != 0) more++;
   return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d cannot be split into %d equal micro-batches; %d or %d can be",
-                   o->batch, o->accumulate, less, more);
+                   options->batch, options->accumulate, less, more);
 }
 
-static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
-  PLIM_TRY(plim_check_options(ctx, "plim_net_options", o->struct_bytes, sizeof *o));
-  if (o->batch < 1) return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images; at least 1 is needed", o->batch);
-  PLIM_TRY(check_micro_batches(ctx, o));
-  if (o->staging_batch < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a staged batch of %d images; at least 1 is needed", o->staging_batch);
+static plim_status options_check(plim_context *ctx, const plim_net_options *options) {
+  PLIM_TRY(plim_check_options(ctx, "plim_net_options", options->struct_bytes, sizeof *options));
+  if (options->batch < 1) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images; at least 1 is needed", options->batch);
   }
-  if (o->context == 0) PLIM_TRY(check_images(ctx, o));
-  if (o->context > 0) PLIM_TRY(check_sequences(ctx, o));
-  if (o->context < 0) return plim_fail(ctx, PLIM_EUSAGE, "a context of %d tokens; at least 1 is needed", o->context);
-  if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
-  if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
-  if (!plim_precision_name(o->precision)) return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)o->precision);
-  if (o->states != PLIM_F32 && o->states != PLIM_BF16) {
-    return plim_fail(ctx, PLIM_EUSAGE, "states of type %d; f32 and bf16 are allowed", (int)o->states);
+  PLIM_TRY(check_micro_batches(ctx, options));
+  if (options->staging_batch < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a staged batch of %d images; at least 1 is needed", options->staging_batch);
   }
-  if (plim_optimizer_at((int32_t)o->optimizer)) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EUSAGE, "optimizer %d is none", (int)o->optimizer);
+  if (options->context == 0) PLIM_TRY(check_images(ctx, options));
+  if (options->context > 0) PLIM_TRY(check_sequences(ctx, options));
+  if (options->context < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a context of %d tokens; at least 1 is needed", options->context);
+  }
+  if (options->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", options->classes);
+  if (!plim_layout_name(options->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)options->layout);
+  if (!plim_precision_name(options->precision)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)options->precision);
+  }
+  if (options->states != PLIM_F32 && options->states != PLIM_BF16) {
+    return plim_fail(ctx, PLIM_EUSAGE, "states of type %d; f32 and bf16 are allowed", (int)options->states);
+  }
+  if (plim_optimizer_at((int32_t)options->optimizer)) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "optimizer %d is none", (int)options->optimizer);
 }
 
 plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options, plim_net **out) {

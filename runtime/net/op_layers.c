@@ -157,9 +157,9 @@ static const char *operand_name(const plim_net_layer *layer, int32_t k) {
 }
 
 /* Whether the gradient is that of an operand whose gradient is needed. */
-static int any_wanted(const plim_net_emit *emit, int32_t i, const plim_op_gradient *g) {
+static int any_wanted(const plim_net_emit *emit, int32_t i, const plim_op_gradient *gradient) {
   const plim_net_layer *layer = &emit->net->layer[i];
-  const char *of = g->of;
+  const char *of = gradient->of;
   int any = 0;
   for (plim_word w; plim_word_read(&of, &w);) {
     for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
@@ -185,13 +185,13 @@ static plim_net_ref new_gradient(plim_net_emit *emit, int32_t i, int32_t k) {
   return emit->at[i].operand[k].gradient;
 }
 
-static void emit_gradient(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
+static void emit_gradient(plim_net_emit *emit, int32_t i, const plim_op_gradient *gradient, plim_net_ref dy) {
   const plim_net_layer *layer = &emit->net->layer[i];
   plim_op_spec spec;
-  const char *of = g->of;
+  const char *of = gradient->of;
   char suffix[PLIM_NET_SUFFIX_BYTES];
-  const plim_word first = {g->of, (int)strcspn(g->of, " ")};
-  plim_net_gradient_begin(emit, i, g, dy, &spec);
+  const plim_word first = {gradient->of, (int)strcspn(gradient->of, " ")};
+  plim_net_gradient_begin(emit, i, gradient, dy, &spec);
   for (plim_word w; plim_word_read(&of, &w) && emit->status == PLIM_OK;) {
     for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
       if (plim_word_is(&w, operand_name(layer, k))) emit->list[spec.n_out++] = new_gradient(emit, i, k).value;
@@ -237,9 +237,9 @@ static void use_gradients(plim_net_emit *emit, int32_t i, int g) {
 }
 
 /* Give an input's layer its gradient when that is a value that exists already. */
-static void hand_on(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
+static void hand_on(plim_net_emit *emit, int32_t i, const plim_op_gradient *gradient, plim_net_ref dy) {
   const plim_net_layer *layer = &emit->net->layer[i];
-  const plim_word of = {g->of, (int)strlen(g->of)}, from = {g->from, (int)strlen(g->from)};
+  const plim_word of = {gradient->of, (int)strlen(gradient->of)}, from = {gradient->from, (int)strlen(gradient->from)};
   for (int32_t k = 0; k < layer->n_in; k++) {
     if (!plim_word_is(&of, operand_name(layer, k))) continue;
     plim_net_hand_back(emit, plim_net_inputs(layer)[k], plim_net_gradient_read(emit, i, from, dy));

@@ -85,12 +85,12 @@ static plim_attrs shared_attrs(plim_op_kind from, const plim_attrs *given, plim_
   return attrs;
 }
 
-void plim_net_gradient_begin(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy,
+void plim_net_gradient_begin(plim_net_emit *emit, int32_t i, const plim_op_gradient *gradient, plim_net_ref dy,
                              plim_op_spec *spec) {
-  const char *from = g->from;
-  *spec = (plim_op_spec){.kind = g->kind,
+  const char *from = gradient->from;
+  *spec = (plim_op_spec){.kind = gradient->kind,
                          .phase = PLIM_PHASE_BACKWARD,
-                         .attrs = shared_attrs(emit->at[i].kind, &emit->net->layer[i].attrs, g->kind)};
+                         .attrs = shared_attrs(emit->at[i].kind, &emit->net->layer[i].attrs, gradient->kind)};
   for (plim_word word; plim_word_read(&from, &word);) {
     const plim_net_ref read = plim_net_gradient_read(emit, i, word, dy);
     if (read.value >= 0 && spec->n_in < PLIM_OP_MAX_IN) spec->in[spec->n_in++] = read.value;

@@ -26,9 +26,9 @@ void plim_net_emit_layer_op(plim_net_emit *emit, int32_t i, const plim_op_spec *
  * {PLIM_NONE, PLIM_NONE}: the word is optional and its value is missing, or the emission has failed. */
 plim_net_ref plim_net_gradient_read(plim_net_emit *emit, int32_t i, plim_word word, plim_net_ref dy);
 
-/* Begin the op that computes the gradient `g` of the layer's row. Sets kind, phase, inputs, and the attributes that
+/* Begin the op that computes a gradient of the layer's row. Sets kind, phase, inputs, and the attributes that
  * both kinds have; the caller sets the outputs. */
-void plim_net_gradient_begin(plim_net_emit *emit, int32_t i, const plim_op_gradient *g, plim_net_ref dy,
+void plim_net_gradient_begin(plim_net_emit *emit, int32_t i, const plim_op_gradient *gradient, plim_net_ref dy,
                              plim_op_spec *spec);
 /* The same for the gradient of the operand with that name. */
 void plim_net_gradient_of_operand(plim_net_emit *emit, int32_t i, const char *operand, plim_net_ref dy,

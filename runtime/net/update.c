@@ -4,34 +4,34 @@
 
 #include "runtime/net/emit.h"
 
-static void emit_update(plim_net_emit *emit, const plim_net_update *u) {
+static void emit_update(plim_net_emit *emit, const plim_net_update *update) {
   char suffix[PLIM_NET_SUFFIX_BYTES];
   const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)emit->net->options.optimizer);
   plim_op_spec spec = {.kind = optimizer->kind,
                        .phase = PLIM_PHASE_UPDATE,
                        .n_in = 2,
-                       .in = {u->gradient.value, emit->hyper.value, emit->squares.value},
+                       .in = {update->gradient.value, emit->hyper.value, emit->squares.value},
                        .n_upd = 1 + optimizer->n_states,
-                       .upd = {u->param.value.value, u->param.state[0].value, u->param.state[1].value}};
+                       .upd = {update->param.value.value, update->param.state[0].value, update->param.state[1].value}};
   if (emit->net->options.clip) spec.n_in = 3;
-  if (optimizer->decays_some) spec.attrs.decay = u->decay;
-  (void)snprintf(suffix, sizeof suffix, "%s.%s", u->suffix, plim_op_kind_name(optimizer->kind));
-  plim_net_emit_op(emit, u->layer, suffix, &spec);
+  if (optimizer->decays_some) spec.attrs.decay = update->decay;
+  (void)snprintf(suffix, sizeof suffix, "%s.%s", update->suffix, plim_op_kind_name(optimizer->kind));
+  plim_net_emit_op(emit, update->layer, suffix, &spec);
 }
 
 /* squares = squares + the sum of the gradient's */
-static void add_squares(plim_net_emit *emit, const plim_net_update *u) {
+static void add_squares(plim_net_emit *emit, const plim_net_update *update) {
   char suffix[PLIM_NET_SUFFIX_BYTES];
   plim_shape one = plim_net_emit_vector(PLIM_F32, 1);
-  (void)snprintf(suffix, sizeof suffix, "%s.squares", u->suffix);
-  const plim_net_ref sum = plim_net_emit_value(emit, u->layer, suffix, PLIM_ROLE_GRADIENT, &one);
+  (void)snprintf(suffix, sizeof suffix, "%s.squares", update->suffix);
+  const plim_net_ref sum = plim_net_emit_value(emit, update->layer, suffix, PLIM_ROLE_GRADIENT, &one);
   plim_op_spec spec = {.kind = PLIM_OP_SUM_SQUARES,
                        .phase = PLIM_PHASE_UPDATE,
                        .n_in = emit->squares.value < 0 ? 1 : 2,
-                       .in = {u->gradient.value, emit->squares.value},
+                       .in = {update->gradient.value, emit->squares.value},
                        .n_out = 1,
                        .out = {sum.value}};
-  plim_net_emit_op(emit, u->layer, suffix, &spec);
+  plim_net_emit_op(emit, update->layer, suffix, &spec);
   emit->squares = sum;
 }
 

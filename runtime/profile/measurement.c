@@ -14,10 +14,10 @@
 enum { WARM_RING_BYTES = 16 << 20, COLD_RING_BYTES = 64 << 20 };
 
 /* The next address for so many bytes in the ring: after the last bytes, or at the start when they do not fit there. */
-static char *next_place(plim_ring *r, int64_t bytes) {
-  if (r->cursor + bytes > r->bytes) r->cursor = 0;
-  char *place = r->base + r->cursor;
-  r->cursor += bytes;
+static char *next_place(plim_ring *ring, int64_t bytes) {
+  if (ring->cursor + bytes > ring->bytes) ring->cursor = 0;
+  char *place = ring->base + ring->cursor;
+  ring->cursor += bytes;
   return place;
 }
 

@@ -36,12 +36,12 @@ static void add_dims(plim_text *text, const plim_shape *shape, const char *separ
   }
 }
 
-static void add_value(plim_text *text, const plim_value *v, const char *role) {
+static void add_value(plim_text *text, const plim_value *value, const char *role) {
   plim_text_add(text, "{\"name\": ");
-  plim_text_quote(text, v->name);
+  plim_text_quote(text, value->name);
   plim_text_format(text, ", \"role\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [", role,
-                   plim_dtype_name(v->shape.dtype), plim_layout_name(v->shape.layout));
-  add_dims(text, &v->shape, ", ");
+                   plim_dtype_name(value->shape.dtype), plim_layout_name(value->shape.layout));
+  add_dims(text, &value->shape, ", ");
   plim_text_add(text, "]}");
 }
 
@@ -276,10 +276,10 @@ static void describe_row(const json_t *row, plim_text *text) {
 }
 
 /* The same of a value of this run. */
-static void describe_value(const plim_value *v, plim_role role, plim_text *text) {
-  plim_text_format(text, "'%.200s' (%s, %s, %s, [", v->name, plim_role_name(role), plim_dtype_name(v->shape.dtype),
-                   plim_layout_name(v->shape.layout));
-  add_dims(text, &v->shape, ",");
+static void describe_value(const plim_value *value, plim_role role, plim_text *text) {
+  plim_text_format(text, "'%.200s' (%s, %s, %s, [", value->name, plim_role_name(role),
+                   plim_dtype_name(value->shape.dtype), plim_layout_name(value->shape.layout));
+  add_dims(text, &value->shape, ",");
   plim_text_add(text, "])");
 }
 

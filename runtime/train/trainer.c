@@ -168,15 +168,16 @@ plim_trainer_options plim_trainer_options_default(void) {
       .struct_bytes = sizeof(plim_trainer_options), .seed = 1, .exec = plim_exec_options_default()};
 }
 
-static plim_status check_schedule(plim_context *ctx, const plim_rate_schedule *s) {
-  const float number[] = {s->rate, s->momentum, s->weight_decay, s->beta2, s->epsilon, s->norm_max};
+static plim_status check_schedule(plim_context *ctx, const plim_rate_schedule *schedule) {
+  const float number[] = {schedule->rate,  schedule->momentum, schedule->weight_decay,
+                          schedule->beta2, schedule->epsilon,  schedule->norm_max};
   for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
     if (isfinite(number[i])) continue;
     return plim_fail(
         ctx, PLIM_EUSAGE,
         "rate %g, momentum %g, weight decay %g, beta2 %g, epsilon %g, largest norm %g: each is to be finite",
-        (double)s->rate, (double)s->momentum, (double)s->weight_decay, (double)s->beta2, (double)s->epsilon,
-        (double)s->norm_max);
+        (double)schedule->rate, (double)schedule->momentum, (double)schedule->weight_decay, (double)schedule->beta2,
+        (double)schedule->epsilon, (double)schedule->norm_max);
   }
   return PLIM_OK;
 }

@@ -15,7 +15,7 @@ typedef struct plans {
 } plans;
 
 /* A trial that runs. The program has the plans that page, except while a turn of the others runs. */
-typedef struct trial {
+typedef struct trial_state {
   plim_device *device;
   const plim_dataset *dataset;
   plim_program *program;
@@ -26,7 +26,7 @@ typedef struct trial {
   int32_t steps;    /* that are timed, after WARM_STEPS others */
   int64_t done;     /* steps that have run */
   int64_t *time_ns; /* [steps] */
-} trial;
+} trial_state;
 
 /* Put other plans into the program. Returns its former plans. */
 static plans exchange(plim_program *program, const plans *in) {
@@ -43,41 +43,41 @@ static void free_plans(const plans *freed) {
 /* ---- one turn ---- */
 
 static void on_step(void *user, const plim_step_report *report) {
-  trial *t = user;
-  const int64_t i = t->done++ - WARM_STEPS;
-  if (i >= 0 && i < t->steps) t->time_ns[i] = report->time_ns;
+  trial_state *trial = user;
+  const int64_t i = trial->done++ - WARM_STEPS;
+  if (i >= 0 && i < trial->steps) trial->time_ns[i] = report->time_ns;
 }
 
 /* Run one turn with the plans of the program, and reduce *least_ns, 0 before the first, to the median time of its
  * steps. */
-static plim_status run_turn(trial *t, int64_t *least_ns) {
+static plim_status run_turn(trial_state *trial, int64_t *least_ns) {
   plim_trainer *trainer = NULL;
-  t->done = 0;
-  PLIM_TRY(plim_trainer_open(t->device, t->dataset, t->program, &t->training, &trainer));
-  plim_status status = plim_trainer_run(trainer, (int64_t)WARM_STEPS + t->steps, on_step, t);
+  trial->done = 0;
+  PLIM_TRY(plim_trainer_open(trial->device, trial->dataset, trial->program, &trial->training, &trainer));
+  plim_status status = plim_trainer_run(trainer, (int64_t)WARM_STEPS + trial->steps, on_step, trial);
   plim_trainer_close(trainer);
   if (status != PLIM_OK) return status;
-  plim_integers_sort(t->time_ns, t->steps);
-  const int64_t median_ns = t->time_ns[t->steps / 2];
+  plim_integers_sort(trial->time_ns, trial->steps);
+  const int64_t median_ns = trial->time_ns[trial->steps / 2];
   if (*least_ns == 0 || median_ns < *least_ns) *least_ns = median_ns;
   return PLIM_OK;
 }
 
-static plim_status run_unpaged_turn(trial *t, int64_t *least_ns) {
-  t->unpaged = exchange(t->program, &t->unpaged);
-  const plim_status status = run_turn(t, least_ns);
-  t->unpaged = exchange(t->program, &t->unpaged);
+static plim_status run_unpaged_turn(trial_state *trial, int64_t *least_ns) {
+  trial->unpaged = exchange(trial->program, &trial->unpaged);
+  const plim_status status = run_turn(trial, least_ns);
+  trial->unpaged = exchange(trial->program, &trial->unpaged);
   return status;
 }
 
 /* ---- all turns ---- */
 
-static plim_status run_turns(trial *t, plim_trial *out) {
+static plim_status run_turns(trial_state *trial, plim_trial *out) {
   const int64_t begin_ns = plim_now_ns();
   for (int i = 0; i < TURNS_MAX; i++) {
     if (i > 0 && plim_now_ns() - begin_ns > enough_ns) break;
-    PLIM_TRY(run_turn(t, &out->paged_ns));
-    PLIM_TRY(run_unpaged_turn(t, &out->unpaged_ns));
+    PLIM_TRY(run_turn(trial, &out->paged_ns));
+    PLIM_TRY(run_unpaged_turn(trial, &out->unpaged_ns));
   }
   return PLIM_OK;
 }
@@ -94,43 +94,43 @@ static plim_status plan_unpaged(plim_program *program, const plim_plan_options *
 
 /* Make the plans without the page space; the program keeps those that page.
  *   from_front  out  1: that of the training step was in the plan front */
-static plim_status make_unpaged(trial *t, const plim_plan_options *planning, int32_t *from_front) {
+static plim_status make_unpaged(trial_state *trial, const plim_plan_options *planning, int32_t *from_front) {
   const plans none = {{NULL}};
-  const int32_t paged_from_front = t->program->from_front;
-  const plans paged = exchange(t->program, &none);
-  const plim_status status = plan_unpaged(t->program, planning);
-  *from_front = t->program->from_front;
-  t->unpaged = exchange(t->program, &paged);
-  t->program->from_front = paged_from_front;
+  const int32_t paged_from_front = trial->program->from_front;
+  const plans paged = exchange(trial->program, &none);
+  const plim_status status = plan_unpaged(trial->program, planning);
+  *from_front = trial->program->from_front;
+  trial->unpaged = exchange(trial->program, &paged);
+  trial->program->from_front = paged_from_front;
   return status;
 }
 
 /* Do the plans that page stay because the others find no room, are refused, or train to no finite loss? */
-static int stays_paged(const trial *t, plim_status status, const plim_trial *found) {
-  const int unpaged_refused = t->refused.n > 0 && found->paged_ns > 0 && found->unpaged_ns == 0;
+static int stays_paged(const trial_state *trial, plim_status status, const plim_trial *found) {
+  const int unpaged_refused = trial->refused.n > 0 && found->paged_ns > 0 && found->unpaged_ns == 0;
   return status == PLIM_ENOFIT || status == PLIM_ENOTFINITE || unpaged_refused;
 }
 
 plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, plim_program *program,
                            const plim_plan_options *planning, const plim_trainer_options *training, int32_t steps,
                            plim_trial *out) {
-  trial t = {.device = device, .dataset = dataset, .program = program, .training = *training, .steps = steps};
+  trial_state trial = {.device = device, .dataset = dataset, .program = program, .training = *training, .steps = steps};
   plim_trial found = {0, 0};
   int32_t from_front = 0;
   plim_status status;
-  t.training.budget_change = NULL;
-  t.training.n_budget_changes = t.training.retime_steps = 0;
-  t.training.exec.refused = &t.refused;
-  PLIM_TRY_OR_DONE(make_unpaged(&t, planning, &from_front));
-  PLIM_TRY_OR_DONE(plim_allocate(program->ctx, steps, sizeof *t.time_ns, &t.time_ns));
-  PLIM_TRY_OR_DONE(run_turns(&t, &found));
+  trial.training.budget_change = NULL;
+  trial.training.n_budget_changes = trial.training.retime_steps = 0;
+  trial.training.exec.refused = &trial.refused;
+  PLIM_TRY_OR_DONE(make_unpaged(&trial, planning, &from_front));
+  PLIM_TRY_OR_DONE(plim_allocate(program->ctx, steps, sizeof *trial.time_ns, &trial.time_ns));
+  PLIM_TRY_OR_DONE(run_turns(&trial, &found));
   *out = found;
   if (found.unpaged_ns < found.paged_ns) {
-    t.unpaged = exchange(program, &t.unpaged);
+    trial.unpaged = exchange(program, &trial.unpaged);
     program->from_front = from_front;
   }
 done:
-  plim_release(program->ctx, t.time_ns, steps, sizeof *t.time_ns);
-  free_plans(&t.unpaged);
-  return stays_paged(&t, status, &found) ? PLIM_OK : status;
+  plim_release(program->ctx, trial.time_ns, steps, sizeof *trial.time_ns);
+  free_plans(&trial.unpaged);
+  return stays_paged(&trial, status, &found) ? PLIM_OK : status;
 }

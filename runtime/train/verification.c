@@ -30,7 +30,7 @@ typedef struct copies {
 } copies;
 
 static plim_status compare_value(const plim_trainer *a, const plim_trainer *b, int32_t value, const copies *copy,
-                                 plim_state_difference *d) {
+                                 plim_state_difference *difference) {
   const plim_graph *graph = plim_state_graph(a), *other = plim_state_graph(b);
   const plim_value *v = &graph->value[value];
   int32_t match = plim_graph_find_value(other, v->name);
@@ -40,12 +40,12 @@ static plim_status compare_value(const plim_trainer *a, const plim_trainer *b, i
   }
   PLIM_TRY(plim_exec_read(plim_trainer_exec(a), PLIM_PROGRAM_TRAIN, value, copy->one, v->bytes));
   PLIM_TRY(plim_exec_read(plim_trainer_exec(b), PLIM_PROGRAM_TRAIN, match, copy->other, v->bytes));
-  d->values++;
-  d->bytes += v->bytes;
+  difference->values++;
+  difference->bytes += v->bytes;
   if (memcmp(copy->one, copy->other, (size_t)v->bytes) == 0) return PLIM_OK;
-  if (d->different++ == 0) {
-    d->name = v->name;
-    while (copy->one[d->first_byte] == copy->other[d->first_byte]) d->first_byte++;
+  if (difference->different++ == 0) {
+    difference->name = v->name;
+    while (copy->one[difference->first_byte] == copy->other[difference->first_byte]) difference->first_byte++;
   }
   return PLIM_OK;
 }

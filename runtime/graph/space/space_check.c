@@ -42,8 +42,9 @@ static const char *name_of(const space_checker *check, int32_t storage) {
 
 static plim_status refuse_command(const space_checker *check, int32_t j, const char *what) {
   const plim_space_command *command = &check->plan->command[j];
-  if (command->kind != PLIM_SPACE_COMMAND_RUN)
+  if (command->kind != PLIM_SPACE_COMMAND_RUN) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d (copy): %s", j, what);
+  }
   return plim_fail(check->ctx, PLIM_EPLAN, "command %d (run of \"%s\"): %s", j, check->graph->op[command->op].name,
                    what);
 }
@@ -94,12 +95,12 @@ static buffer_state *find(const space_checker *check, int32_t storage, int32_t s
 
 /* Is the buffer filled before the first command? It is when no op writes the storage, it begins at 0, and command 0
  * does not copy to it. */
-static int is_initial(const space_checker *check, const plim_space_buffer *b) {
+static int is_initial(const space_checker *check, const plim_space_buffer *buffer) {
   const plim_space_command *first = check->plan->command;
-  if (b->storage < 0 || check->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
-  if (first->kind != PLIM_SPACE_COMMAND_COPY || first->to != b->space) return 1;
+  if (buffer->storage < 0 || check->graph->storage[buffer->storage].producer >= 0 || buffer->begin > 0) return 0;
+  if (first->kind != PLIM_SPACE_COMMAND_COPY || first->to != buffer->space) return 1;
   for (int32_t i = 0; i < first->n_storages; i++) {
-    if (first->storage[i] == b->storage) return 0;
+    if (first->storage[i] == buffer->storage) return 0;
   }
   return 1;
 }
@@ -110,15 +111,15 @@ static int64_t workspace_of(const plim_graph *graph, int32_t op) {
 }
 
 /* Check a workspace: it belongs to the run at its begin, and ends with it. */
-static plim_status check_workspace(const space_checker *check, const plim_space_buffer *b) {
-  const plim_space_command *command = &check->plan->command[b->begin];
+static plim_status check_workspace(const space_checker *check, const plim_space_buffer *buffer) {
+  const plim_space_command *command = &check->plan->command[buffer->begin];
   if (command->kind == PLIM_SPACE_COMMAND_RUN && command->op < check->graph->n_ops &&
-      workspace_of(check->graph, command->op) == b->bytes && b->bytes > 0 &&
-      check->plan->device[command->device].space == b->space && b->end == b->begin + 1) {
+      workspace_of(check->graph, command->op) == buffer->bytes && buffer->bytes > 0 &&
+      check->plan->device[command->device].space == buffer->space && buffer->end == buffer->begin + 1) {
     return PLIM_OK;
   }
   return plim_fail(check->ctx, PLIM_EPLAN, "the workspace of %lld bytes at command %d is not that of a run",
-                   (long long)b->bytes, b->begin);
+                   (long long)buffer->bytes, buffer->begin);
 }
 
 static plim_status check_buffers(space_checker *check) {

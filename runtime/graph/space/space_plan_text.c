@@ -36,19 +36,20 @@ static void begin_row(plim_text *text, int32_t i) {
   plim_text_add(text, i > 0 ? ",\n    {" : "\n    {");
 }
 
-static void write_command(plim_text *text, const plim_space_plan *plan, const plim_space_command *c) {
-  if (c->kind == PLIM_SPACE_COMMAND_RUN) {
-    plim_text_format(text, "\"run\": %d, \"device\": %d, ", c->op, c->device);
+static void write_command(plim_text *text, const plim_space_plan *plan, const plim_space_command *command) {
+  if (command->kind == PLIM_SPACE_COMMAND_RUN) {
+    plim_text_format(text, "\"run\": %d, \"device\": %d, ", command->op, command->device);
   } else {
     plim_text_add(text, "\"copy\": ");
-    plim_document_write_ids(text, c->storage, c->n_storages);
-    plim_text_format(text, ", \"from\": %d, \"to\": %d, ", c->from, c->to);
+    plim_document_write_ids(text, command->storage, command->n_storages);
+    plim_text_format(text, ", \"from\": %d, \"to\": %d, ", command->from, command->to);
   }
-  plim_text_format(text, "\"queue\": %d, \"wait\": ", c->queue);
-  plim_document_write_ids(text, c->wait, c->n_wait);
-  plim_text_format(text, ", \"time_ns\": %lld, ", (long long)c->time_ns);
-  write_real(text, "joule", c->joule, plan->has_energy);
-  plim_text_format(text, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)c->begin_ns, (long long)c->end_ns);
+  plim_text_format(text, "\"queue\": %d, \"wait\": ", command->queue);
+  plim_document_write_ids(text, command->wait, command->n_wait);
+  plim_text_format(text, ", \"time_ns\": %lld, ", (long long)command->time_ns);
+  write_real(text, "joule", command->joule, plan->has_energy);
+  plim_text_format(text, ", \"begin_ns\": %lld, \"end_ns\": %lld}", (long long)command->begin_ns,
+                   (long long)command->end_ns);
 }
 
 static void write_places(plim_text *text, const plim_space_plan *plan) {
@@ -185,25 +186,25 @@ static int32_t read_ids(plim_json_at *at, const char *key, plan_lists *lists) {
   return n;
 }
 
-static void read_command(plim_json_at *at, plan_lists *lists, plim_space_command *c) {
+static void read_command(plim_json_at *at, plan_lists *lists, plim_space_command *command) {
   if (plim_json_has(at, "collective")) plim_json_fail(at, "collective", "is reserved: this version has none");
-  c->kind = plim_json_has(at, "copy") ? PLIM_SPACE_COMMAND_COPY : PLIM_SPACE_COMMAND_RUN;
-  if (c->kind == PLIM_SPACE_COMMAND_COPY) {
-    c->n_storages = read_ids(at, "copy", lists);
-    c->from = plim_json_index(at, "from");
-    c->to = plim_json_index(at, "to");
+  command->kind = plim_json_has(at, "copy") ? PLIM_SPACE_COMMAND_COPY : PLIM_SPACE_COMMAND_RUN;
+  if (command->kind == PLIM_SPACE_COMMAND_COPY) {
+    command->n_storages = read_ids(at, "copy", lists);
+    command->from = plim_json_index(at, "from");
+    command->to = plim_json_index(at, "to");
   } else {
-    c->op = plim_json_index(at, "run");
-    c->device = plim_json_index(at, "device");
+    command->op = plim_json_index(at, "run");
+    command->device = plim_json_index(at, "device");
   }
-  c->queue = plim_json_index(at, "queue");
-  c->n_wait = read_ids(at, "wait", lists);
-  c->time_ns = plim_json_amount(at, "time_ns");
-  c->joule = plim_json_real_or_null(at, "joule", 0, most_joule, -1);
-  c->begin_ns = plim_json_amount(at, "begin_ns");
-  c->end_ns = plim_json_amount(at, "end_ns");
-  if (lists->doc->status == PLIM_OK && lists->plan.has_energy != (c->joule >= 0)) {
-    plim_json_fail(at, "joule", "is %s in a plan %s energy", c->joule >= 0 ? "given" : "null",
+  command->queue = plim_json_index(at, "queue");
+  command->n_wait = read_ids(at, "wait", lists);
+  command->time_ns = plim_json_amount(at, "time_ns");
+  command->joule = plim_json_real_or_null(at, "joule", 0, most_joule, -1);
+  command->begin_ns = plim_json_amount(at, "begin_ns");
+  command->end_ns = plim_json_amount(at, "end_ns");
+  if (lists->doc->status == PLIM_OK && lists->plan.has_energy != (command->joule >= 0)) {
+    plim_json_fail(at, "joule", "is %s in a plan %s energy", command->joule >= 0 ? "given" : "null",
                    lists->plan.has_energy ? "with" : "without");
   }
   plim_json_end(at);
