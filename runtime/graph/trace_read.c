@@ -102,7 +102,8 @@ static void check_place(const plim_json_at *at, const trace_draft *draft, const 
 }
 
 /* Check that a row begins when the row before it in its training step ends. With queues it begins no earlier than the
- * row before it on its queue ends. The sum of all times must fit into 63 bits, because readers compute it. */
+ * row before it on its queue ends. Its end, and the sum of all times, must fit into 63 bits, because readers compute
+ * them. */
 static void check_times(const plim_json_at *at, trace_draft *draft, const plim_trace_row *row) {
   if (row->command == 0) memset(draft->free_ns, 0, sizeof draft->free_ns);
   int64_t *free_ns = &draft->free_ns[row->queue];
@@ -113,6 +114,7 @@ static void check_times(const plim_json_at *at, trace_draft *draft, const plim_t
   *free_ns = plim_add_checked(row->start_ns, row->time_ns);
   draft->total_ns = plim_add_checked(draft->total_ns, row->time_ns);
   if (draft->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
+  if (*free_ns < 0) plim_json_fail(at, "time_ns", "and start_ns add up to more than 63 bits hold");
 }
 
 static void read_row(plim_json_at *at, trace_draft *draft) {
