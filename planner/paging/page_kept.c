@@ -28,7 +28,7 @@
 #include "runtime/graph/plans_text.h"
 #include "runtime/graph/profile_internal.h"
 
-static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files */
+static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files together; a larger one holds no plans */
 enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16, SEARCH_HASH = 20 };
 static const char search_prefix[] = "search ";
 
@@ -237,8 +237,12 @@ static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t *se
 
 /* The plans of a file, with the best of them considered. *out NULL: there are none. */
 static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_others, plim_plans **out) {
+  char *text = NULL;
+  int64_t bytes = 0;
   *out = NULL;
-  plim_status status = plim_plans_load(kept->ctx, path, out);
+  plim_status status = plim_file_read(kept->ctx, path, max_bytes, &text, &bytes);
+  if (status == PLIM_OK) status = plim_plans_parse(kept->ctx, path, text, bytes, out);
+  plim_file_release(kept->ctx, text, bytes);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
   assert(*out);
   for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) {

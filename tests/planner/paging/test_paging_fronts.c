@@ -170,6 +170,31 @@ Test(paging_fronts, figures_of_a_kept_plan_are_those_of_the_call) {
   }
 }
 
+/* Spaces behind a document are legal, so that its size alone is why it holds no plans. */
+Test(paging_fronts, a_kept_file_of_more_bytes_than_all_may_have_is_not_read) {
+  enum { SPACES = 1 << 20 };
+  static char spaces[SPACES];
+  paging_rig r = {0};
+  int32_t was_kept = 0;
+  char pattern[4096];
+  glob_t found;
+  paging_rig_make(&r, 16, 1);
+  cr_assert_lt(make_alone(&r, r.options.budget_bytes, 1, plim_test_folder(), &was_kept), INT64_MAX);
+  (void)snprintf(pattern, sizeof pattern, "%s/paged-*", r.options.front_folder);
+  cr_assert_eq(glob(pattern, 0, NULL, &found), 0);
+  cr_assert_eq(found.gl_pathc, 1);
+  FILE *file = fopen(found.gl_pathv[0], "a");
+  cr_assert(file);
+  memset(spaces, ' ', sizeof spaces);
+  for (int i = 0; i < 65; i++) cr_assert_eq(fwrite(spaces, 1, SPACES, file), (size_t)SPACES);
+  cr_assert_eq(fclose(file), 0);
+  globfree(&found);
+  (void)make_alone(&r, r.options.budget_bytes, 1, r.options.front_folder, &was_kept);
+  cr_expect_eq(was_kept, 0);
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
 /* ---- energy ---- */
 
 /* An op draws ten times what a copy does. */
