@@ -188,4 +188,18 @@ PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_g
                                                  const plim_profile *profile, int64_t budget_bytes, double share,
                                                  plim_profile **out);
 
+/* ==== overhead (page_bound.c) ==== */
+
+/* What a plan takes beside keep-all, and what every plan with these options takes at least: in percent of keep-all's
+ * time, or with powers of its joules. */
+typedef struct plim_paging_overhead {
+  double percent, bound_percent;
+  int32_t proved; /* 1: no plan takes less */
+} plim_paging_overhead;
+
+/* The overhead of a plan that was made with options->paging (page_bound.c); NULL: of one arena.
+ *   keep_all_joule  in  read with paging->powers only
+ * O(commands). Thread-safe. */
+plim_paging_overhead plim_paging_overhead_of(const plim_plan *plan, const plim_paging *paging, double keep_all_joule);
+
 #endif

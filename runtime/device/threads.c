@@ -17,6 +17,10 @@ int32_t plim_threads_default(void) {
   return count < 1 ? 1 : count > PLIM_THREADS_MAX ? PLIM_THREADS_MAX : count;
 }
 
+int32_t plim_threads_share(int32_t threads, int32_t devices) {
+  return (threads > 0 ? threads : plim_threads_default()) / devices;
+}
+
 /* Count the threads that a region really gets: each adds one. OpenMP reports only the number that it intends to use. */
 static int32_t count_in_region(void) {
   int32_t count = 0;

@@ -17,6 +17,10 @@ enum { PLIM_THREADS_MAX = 1024 };
 /* Number of CPUs in the affinity mask of the calling thread; at least 1, at most PLIM_THREADS_MAX. */
 int32_t plim_threads_default(void);
 
+/* Number of threads of each of `devices` devices that share this number, 0: plim_threads_default, in equal parts; 0:
+ * there are fewer threads than devices. */
+int32_t plim_threads_share(int32_t threads, int32_t devices);
+
 /* Fix the number of threads of parallel regions that the calling thread starts, without dynamic adjustment. Then count
  * the threads of one region.
  *   threads  in   0: plim_threads_default

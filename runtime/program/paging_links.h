@@ -1,8 +1,9 @@
-/* Paging: the options of a plan (plim_plan_options.paging), with the links that are measured on this machine.
+/* Paging: the options of a plan (plim_plan_options.paging), with the links that are measured on this machine, and the
+ * powers that a file gives for it.
  *
- * Measuring a link takes half a second, or no time when the cache has it. On failure *paging is untouched.
+ * Measuring a link takes half a second, or no time when the cache has it. On failure *paging and *powers are untouched.
  * PLIM_ENOMEM, PLIM_EIO, PLIM_ENOFIT: a link cannot be measured, for lack of memory, or of a page file or room for it.
- * PLIM_EDEVICE: a GPU failed. The functions belong to the thread of the device. */
+ * PLIM_EDEVICE: a GPU failed. The functions that take a device belong to its thread. */
 #ifndef PLIM_RUNTIME_PROGRAM_PAGING_LINKS_H
 #define PLIM_RUNTIME_PROGRAM_PAGING_LINKS_H
 
@@ -37,6 +38,16 @@ PLIM_MUST_USE plim_status plim_paging_add_devices(plim_device *device, const pli
  * PLIM_EDATA: the plan has more devices than paging. Otherwise the first failure. */
 PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
                                               plim_paging *paging);
+
+/* Read the powers of the devices and links of a plan from a platform file (docs/formats.md), by the names of its
+ * devices and spaces. Times come from the profile and the measured links, not from the file.
+ *   device  in   name of the first device, as "cpu"; with other devices beside it, "cpu:0" comes first
+ *   paging  in   with its spaces and devices; powers are not read
+ *   powers  out  of all devices and of all links between the spaces
+ * PLIM_EDATA: the file has no power for a device or no link between two spaces; the sentence names them. Otherwise the
+ * errors of reading a document. O(file). Thread-safe with different contexts. */
+PLIM_MUST_USE plim_status plim_powers_load(plim_context *ctx, const char *path, const char *device,
+                                           const plim_paging *paging, plim_powers *powers);
 
 #ifdef __cplusplus
 }

@@ -193,6 +193,15 @@ plim_status plim_verify_make_reference(const plim_program *program, plim_device 
   return make_unlimited(program, device, source, 1, out);
 }
 
+int64_t plim_verify_steps_within(const plim_program *program, const plim_program *unlimited, double test_batches,
+                                 double time_ns) {
+  enum { RUNS = 2, WHOLE_TENS = 10, LEAST_STEPS = 150 };
+  const int64_t pair_ns = program->plan[PLIM_PROGRAM_TRAIN]->time_ns + unlimited->plan[PLIM_PROGRAM_TRAIN]->time_ns;
+  const double left_ns = time_ns - RUNS * test_batches * (double)unlimited->plan[PLIM_PROGRAM_EVAL]->time_ns;
+  const int64_t steps = left_ns > 0 ? (int64_t)(left_ns / (double)pair_ns) / WHOLE_TENS * WHOLE_TENS : 0;
+  return steps < LEAST_STEPS ? LEAST_STEPS : steps;
+}
+
 /* The options of the trainer, but with planned addresses and a fixed budget. */
 static plim_status open_unlimited(const plim_trainer *trainer, plim_program *unlimited, plim_trainer **out) {
   const plim_trainer_options *as = plim_trainer_options_of(trainer);

@@ -46,6 +46,15 @@ PLIM_MUST_USE plim_status plim_verify_make_unlimited(const plim_program *program
 PLIM_MUST_USE plim_status plim_verify_make_reference(const plim_program *program, plim_device *device,
                                                      const plim_program_source *source, plim_program **out);
 
+/* Number of steps of two programs, a step of each in turn, that fit into a time by their predictions, beside as many
+ * test batches of both. It is a multiple of ten, and at least 150: fewer show no difference of a few percent.
+ *   program, unlimited  in  planned, of equal batches
+ *   test_batches        in  of one test; both take the time of the unlimited program's evaluation step
+ *   time_ns             in  may be negative
+ * Thread-safe. */
+int64_t plim_verify_steps_within(const plim_program *program, const plim_program *unlimited, double test_batches,
+                                 double time_ns);
+
 /* Called before each step, when `done` of `steps` steps are done. */
 typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
 

@@ -91,6 +91,13 @@ Test(device, thread_counts_out_of_range_are_refused) {
   cr_assert_eq(fixed, 0);
 }
 
+Test(device, devices_share_threads_in_equal_parts_of_one_at_least) {
+  cr_assert_eq(plim_threads_share(7, 1), 7);
+  cr_assert_eq(plim_threads_share(7, 3), 2);
+  cr_assert_eq(plim_threads_share(2, 3), 0, "a device without a thread");
+  cr_assert_eq(plim_threads_share(0, 1), plim_threads_default());
+}
+
 /* Inside a parallel region a further one gets one thread: the plainest way to be refused threads. */
 Test(device, a_region_that_gets_other_threads_is_an_error_with_both_numbers) {
   plim_status status = PLIM_OK;

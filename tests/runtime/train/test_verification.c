@@ -264,3 +264,13 @@ Test(verification, a_run_that_differs_is_found_and_named) {
   plim_program_free(other);
   rig_close(&r);
 }
+
+Test(verification, as_many_tens_of_steps_are_taken_as_fit_into_the_time_beside_the_test) {
+  plim_plan capped = {.time_ns = 30}, unlimited = {.time_ns = 20}, test = {.time_ns = 10};
+  const plim_program a = {.plan = {&capped, &test}}, b = {.plan = {&unlimited, &test}};
+  cr_expect_eq(plim_verify_steps_within(&a, &b, 0, 50 * 200), 200);
+  cr_expect_eq(plim_verify_steps_within(&a, &b, 0, 50 * 209.5), 200, "tens");
+  cr_expect_eq(plim_verify_steps_within(&a, &b, 25, 50 * 210), 200, "both runs take the test");
+  cr_expect_eq(plim_verify_steps_within(&a, &b, 0, 50 * 20), 150, "the least that shows a difference");
+  cr_expect_eq(plim_verify_steps_within(&a, &b, 0, -1), 150);
+}
