@@ -8,7 +8,7 @@
 #include "runtime/base/text.h"
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll-bench/bench.h"
-#include "tools/plimsoll/import_file.h"
+#include "tools/plimsoll/commands.h"
 
 enum { MOST_PERCENT = 90, LEAST_PERCENT = 20, STEP_PERCENT = 10 };
 static const char everybody[] = "best,coop,dtr,dtr-eq,dtr-local,dte,lru,size,msps,search";

@@ -1,10 +1,11 @@
 /* plimsoll plan --front: plans for a range of budgets, of the arena or of one space, and the picture of the former. */
-#include "tools/plimsoll/budget_front.h"
+#include "tools/plimsoll/cmd_plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/paging/paging.h"
 #include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
@@ -23,17 +24,11 @@ static int32_t front_points(const options *o) {
   return o->points > 0 ? (int32_t)o->points : DEFAULT_POINTS;
 }
 
-/* Does a path end so? 0 for NULL. */
-static int ends_in(const char *path, const char *ending) {
-  size_t length = path ? strlen(path) : 0, tail = strlen(ending);
-  return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
 /* Write the front to --output, as CSV where its name ends in .csv, else as JSON; without --output print JSON. */
 static plim_status write_form(session *s, front_writer *json, front_writer *csv, const void *front) {
   const char *path = s->o->output;
   plim_text t = {.ctx = s->ctx};
-  (ends_in(path, ".csv") ? csv : json)(&t, front);
+  (path_ends_in(path, ".csv") ? csv : json)(&t, front);
   plim_status status = t.status;
   if (status == PLIM_OK && path) status = plim_file_save(s->ctx, path, t.chars, t.length);
   if (status == PLIM_OK && !path) (void)fputs(t.chars, stdout);
@@ -194,35 +189,8 @@ static const plim_powers *powers_of(const budget_front *c) {
   return paging ? paging->powers : NULL;
 }
 
-static double joule_percent(const budget_front *c, double joule) {
-  return c->request->whole_joule > 0 ? 100 * joule / c->request->whole_joule - 100 : 0;
-}
-
-/* Of the objective. */
-static double overhead_of(const budget_front *c, const plim_plan *plan) {
-  const plim_powers *powers = powers_of(c);
-  return powers ? joule_percent(c, plim_plan_energy(plan, powers)) : plim_plan_overhead_percent(plan);
-}
-
-/* Every op runs once at least, on the device that draws least, and n devices take the n-th part of keep-all's time. */
-static double energy_bound_of(const budget_front *c, const plim_plan *plan, const plim_powers *powers) {
-  const int32_t n = c->request->options->paging->n_devices + 1;
-  double watt = powers->device_watt[0];
-  for (int32_t d = 1; d < n; d++) watt = fmin(watt, powers->device_watt[d]);
-  return joule_percent(c, 1e-9 * (double)plan->keep_all_ns * (watt + powers->idle_watt / n));
-}
-
-/* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on n
- * devices the n-th part of it. */
-static double bound_of(const budget_front *c, const plim_plan *plan) {
-  const plim_paging *paging = c->request->options->paging;
-  if (powers_of(c)) return energy_bound_of(c, plan, powers_of(c));
-  if (!paging || plim_plan_other_devices(plan) > 0) return plim_plan_bound_percent(plan);
-  return 100.0 / (paging->n_devices + 1) - 100;
-}
-
-static int is_proved(const budget_front *c, const plim_plan *plan) {
-  return c->request->options->paging ? overhead_of(c, plan) <= bound_of(c, plan) : plan->proved;
+static plim_paging_overhead overhead_of(const budget_front *c, const plim_plan *plan) {
+  return plim_paging_overhead_of(plan, c->request->options->paging, c->request->whole_joule);
 }
 
 /* ---- forms ---- */
@@ -257,14 +225,14 @@ static void write_json(plim_text *t, const void *opaque) {
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *p = c->span.plan[i];
     if (!p) continue;
+    const plim_paging_overhead o = overhead_of(c, p);
     plim_text_format(t,
                      "%s\n    {\"budget_bytes\": %lld, \"budget_percent\": %.4f, \"bytes\": %lld, \"time_ns\": %lld, ",
                      comma, (long long)c->span.budget[i], percent_of_whole(c, c->span.budget[i]),
                      (long long)bytes_of(p), (long long)p->time_ns);
     if (powers_of(c)) plim_text_format(t, "\"energy_joule\": %.9g, ", plim_plan_energy(p, powers_of(c)));
     plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"class\": \"%s\", \"proved\": %s}",
-                     overhead_of(c, p), bound_of(c, p), plim_plan_class_name(p->plan_class),
-                     is_proved(c, p) ? "true" : "false");
+                     o.percent, o.bound_percent, plim_plan_class_name(p->plan_class), o.proved ? "true" : "false");
     comma = ",";
   }
   plim_text_add(t, "\n  ]\n}\n");
@@ -278,11 +246,11 @@ static void write_csv(plim_text *t, const void *opaque) {
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *p = c->span.plan[i];
     if (!p) continue;
+    const plim_paging_overhead o = overhead_of(c, p);
     plim_text_format(t, "%lld,%.4f,%lld,%lld,", (long long)c->span.budget[i], percent_of_whole(c, c->span.budget[i]),
                      (long long)bytes_of(p), (long long)p->time_ns);
     if (powers) plim_text_format(t, "%.9g,", plim_plan_energy(p, powers));
-    plim_text_format(t, "%.6f,%.6f,%s,%d\n", overhead_of(c, p), bound_of(c, p), plim_plan_class_name(p->plan_class),
-                     is_proved(c, p));
+    plim_text_format(t, "%.6f,%.6f,%s,%d\n", o.percent, o.bound_percent, plim_plan_class_name(p->plan_class), o.proved);
   }
 }
 
@@ -322,7 +290,7 @@ static void print_summary(const session *s, const budget_front *c, double second
     if (!c->span.plan[i]) continue;
     if (!first) first = c->span.plan[i];
     found++;
-    proved += is_proved(c, c->span.plan[i]);
+    proved += overhead_of(c, c->span.plan[i]).proved;
   }
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", c->request->graph->name);
@@ -335,7 +303,7 @@ static void print_summary(const session *s, const budget_front *c, double second
   figures_bytes(&f, 0, "whole_bytes", "everything", c->request->whole_bytes);
   figures_count(&f, 0, "points", "budgets", found);
   figures_note(&f, 0, ", %d of them proved", proved);
-  if (first) figures_real(&f, 0, "overhead_percent", "most overhead", "%.2f %%", overhead_of(c, first));
+  if (first) figures_real(&f, 0, "overhead_percent", "most overhead", "%.2f %%", overhead_of(c, first).percent);
   if (first && powers_of(c)) figures_note(&f, 0, " of keep-all's %.6g J", c->request->whole_joule);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   figures_print_to(&f, s->o->json, s->o->output ? stdout : stderr);
@@ -350,7 +318,8 @@ static plim_status draw_budgets(session *s, const budget_front *c) {
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *plan = c->span.plan[i];
     if (!plan) continue;
-    p.point[p.n++] = (point){percent_of_whole(c, c->span.budget[i]), overhead_of(c, plan), bound_of(c, plan)};
+    const plim_paging_overhead o = overhead_of(c, plan);
+    p.point[p.n++] = (point){percent_of_whole(c, c->span.budget[i]), o.percent, o.bound_percent};
   }
   plim_status status = draw(s->ctx, &p, s->o->output);
   plim_release(s->ctx, p.point, c->span.n, sizeof *p.point);
@@ -374,7 +343,7 @@ plim_status budget_front_run(session *s, const budget_request *request) {
   PLIM_TRY_OR_DONE(plan_points(s, &c));
   progress_clear(&s->bar);
   PLIM_TRY_OR_DONE(check_deadline(s, &c));
-  if (ends_in(s->o->output, ".svg")) {
+  if (path_ends_in(s->o->output, ".svg")) {
     PLIM_TRY_OR_DONE(draw_budgets(s, &c));
   } else {
     PLIM_TRY_OR_DONE(write_form(s, write_json, write_csv, &c));
@@ -467,7 +436,8 @@ plim_status space_front_run(session *s, const plim_graph *graph, const plim_plat
   set_budgets(&c, wanted->budget[c.space]);
   PLIM_TRY_OR_DONE(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
   progress_clear(&s->bar);
-  status = ends_in(s->o->output, ".svg") ? draw_space(s, &c) : write_form(s, write_space_json, write_space_csv, &c);
+  status =
+      path_ends_in(s->o->output, ".svg") ? draw_space(s, &c) : write_form(s, write_space_json, write_space_csv, &c);
 done:
   for (int32_t i = 0; i < c.n && c.plan; i++) plim_space_plan_free(c.plan[i]);
   plim_release(s->ctx, c.plan, c.n, sizeof(plim_space_plan *));

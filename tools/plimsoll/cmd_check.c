@@ -3,8 +3,8 @@
 
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling.h"
+#include "tools/plimsoll/cmd_plan.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/run_train.h"
 

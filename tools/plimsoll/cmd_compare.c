@@ -7,11 +7,11 @@
 #include "runtime/train/verification.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/run_train.h"
+#include "tools/plimsoll/session.h"
 
-enum { CAPPED, FREE, RUNS, CHUNK = 20, WHOLE_TENS = 10, LEAST_STEPS = 150 };
+enum { CAPPED, FREE, RUNS, CHUNK = 20 };
 
 typedef struct comparison {
   session *s;
@@ -26,16 +26,13 @@ typedef struct comparison {
 /* One epoch, or with --minutes what the profile says fits into them. */
 static void choose_steps(comparison *c) {
   const session *s = c->s;
-  int64_t epoch = s->dataset->train.count / s->o->batch, pair_ns = 0;
+  const int64_t epoch = s->dataset->train.count / s->o->batch;
   c->steps = session_steps(s);
   c->length = s->o->steps > 0 ? "as asked for" : s->o->epochs == 1 ? "one epoch each" : "as many epochs as asked for";
   if (s->o->minutes <= 0 || s->o->steps > 0) return;
-  for (int i = 0; i < RUNS; i++) pair_ns += c->program[i]->plan[PLIM_PROGRAM_TRAIN]->time_ns;
-  double test_batches = (double)s->dataset->test.count / (double)s->o->batch;
-  double test_ns = RUNS * test_batches * (double)c->program[FREE]->plan[PLIM_PROGRAM_EVAL]->time_ns;
-  double left_ns = s->o->minutes * 60e9 - (double)(plim_now_ns() - s->begin_ns) - test_ns;
-  int64_t fitting = left_ns > 0 ? (int64_t)(left_ns / (double)pair_ns) / WHOLE_TENS * WHOLE_TENS : 0;
-  if (fitting < LEAST_STEPS) fitting = LEAST_STEPS;
+  const double test_batches = (double)s->dataset->test.count / (double)s->o->batch;
+  const double left_ns = s->o->minutes * 60e9 - (double)(plim_now_ns() - s->begin_ns);
+  const int64_t fitting = plim_verify_steps_within(c->program[CAPPED], c->program[FREE], test_batches, left_ns);
   if (fitting >= epoch) return;
   c->steps = fitting;
   c->length = "what the profile says fits into the time given";

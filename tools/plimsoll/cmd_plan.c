@@ -5,12 +5,10 @@
 #include "planner/spaces/space_make.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/budget_front.h"
+#include "tools/plimsoll/cmd_plan.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/pictures.h"
-#include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/run_train.h"
 
@@ -131,7 +129,7 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_note(&f, 0, " commands, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
   figures_flag(&f, 0, "from_front", NULL, g->made.from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);
-  effort_figures(&f, 0, g->s->o);
+  run_figures_effort(&f, 0, g->s->o);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   figures_print_to(&f, g->s->o->json, g->s->o->print_sequence ? stderr : stdout);
   figures_end(&f);

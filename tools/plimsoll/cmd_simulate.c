@@ -7,8 +7,8 @@
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/process.h"
+#include "tools/plimsoll/run_train.h"
 #include "tools/plimsoll/session.h"
 
 static plim_simulation_addresses addresses_of(const options *o) {
@@ -39,7 +39,7 @@ static void print_result(const session *s, const plim_simulation *sim, const pli
   figures_text(&f, 0, "graph", "graph", sim->graph->name);
   figures_note(&f, 0, ", %d ops", sim->graph->n_ops);
   figures_text(&f, 0, s->o->online ? "policy" : "planner", "by", asked_for(s->o));
-  effort_figures(&f, 0, s->o);
+  run_figures_effort(&f, 0, s->o);
   figures_text(&f, 0, "way", s->o->online && strcmp(r->by, s->o->online) != 0 ? "in the manner of" : NULL, r->by);
   figures_bytes(&f, 0, "budget_bytes", "budget", r->budget_bytes);
   figures_note(&f, 0, " (%.1f %% of %s, %lld bytes)", 100 * (double)r->budget_bytes / (double)whole,

@@ -1,4 +1,5 @@
-/* plimsoll trace: look at what a run did, and why. */
+/* plimsoll trace: look at what a run did, and why. One table of actions; each has a function for runs in one arena and,
+ * where there is one, for runs over spaces. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,38 +8,50 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
+#include "tools/plimsoll/cmd_plan.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
-#include "tools/plimsoll/trace/trace_prompt.h"
-#include "tools/plimsoll/trace/trace_screen.h"
-#include "tools/plimsoll/trace/trace_spaces.h"
-#include "tools/plimsoll/trace/trace_views.h"
+#include "tools/plimsoll/trace/trace_step.h"
+
+/* ==== both ==== */
+
+static plim_status check_at(session *s, int32_t n_commands) {
+  if (s->o->at < n_commands) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the commands of this plan are 0 to %d", (long long)s->o->at,
+                   (int)n_commands - 1);
+}
+
+/* On a terminal a screen, where this program was built with one; else lines. */
+static int wants_screen(const session *s) {
+  return !s->o->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+/* ==== a run in one arena ==== */
 
 static plim_status summary(session *s, const traced *t, const traced *other) {
   (void)other;
   return trace_view_summary(t, s->o->json, stdout);
 }
 
-/* On a terminal a screen, where this program was built with one; else lines. */
 static plim_status step_by_hand(session *s, const traced *t, const traced *other) {
+  trace_stepper lines = {.kind = &trace_kind_arena,
+                         .ctx = t->ctx,
+                         .run = t,
+                         .other = other,
+                         .n_commands = t->plan->n_commands,
+                         .to = stdout};
   int shown = 0;
-#ifdef PLIM_HAVE_CURSES
-  if (!s->o->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) PLIM_TRY(trace_screen(t, other, &shown));
-#else
-  (void)s;
-#endif
-  return shown ? PLIM_OK : trace_prompt(t, other, stdin, stdout, isatty(STDIN_FILENO));
+  if (wants_screen(s)) PLIM_TRY(trace_screen(t, other, &shown));
+  return shown ? PLIM_OK : trace_prompt(&lines);
 }
 
 static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   if (o->find) return (o->json ? trace_json_tensor : trace_view_tensor)(t, o->find, stdout);
   if (o->at < 0) return step_by_hand(s, t, other);
-  if (o->at >= t->plan->n_commands) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the commands of this plan are 0 to %d", (long long)o->at,
-                     (int)t->plan->n_commands - 1);
-  }
+  PLIM_TRY(check_at(s, t->plan->n_commands));
   if (o->json) return trace_json_command(t, (int32_t)o->at, stdout);
   PLIM_TRY(trace_view_command(t, (int32_t)o->at, stdout));
   if (t->decisions) PLIM_TRY(trace_view_reasons(t, (int32_t)o->at, stdout));
@@ -46,16 +59,11 @@ static plim_status step(session *s, const traced *t, const traced *other) {
   return trace_view_absences(t, (int32_t)o->at, stdout);
 }
 
-static int ends_in(const char *path, const char *end) {
-  size_t n = strlen(path), m = strlen(end);
-  return n > m && strcmp(path + n - m, end) == 0;
-}
-
 static plim_status export(session *s, const traced *t, const traced *other) {
   const char *to = s->o->output;
   (void)other;
-  if (ends_in(to, ".html")) return trace_html(t, to);
-  if (ends_in(to, ".json") || plim_file_is_direct(to)) return trace_export(t, to);
+  if (path_ends_in(to, ".html")) return trace_html(t, to);
+  if (path_ends_in(to, ".json") || plim_file_is_direct(to)) return trace_export(t, to);
   return plim_fail(s->ctx, PLIM_EUSAGE, "%s ends neither in .json, for events, nor in .html, for a page", to);
 }
 
@@ -100,13 +108,60 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
   return trace_what_if(t, (int32_t)at, o->policy, memory, o->json, stdout);
 }
 
-/* other NULL: no --with. */
-typedef plim_status action(session *s, const traced *t, const traced *other);
+/* ==== a run over spaces ==== */
+
+static plim_status spaces_summary(session *s, const traced_spaces *t) {
+  figures f;
+  if (!s->o->json) return trace_spaces_summary(t, stdout);
+  figures_begin(&f, 1, NULL, NULL);
+  plan_spaces_figures(&f, t->graph, t->plan);
+  if (t->trace) {
+    json_t *list = paging_transfers_json(t->graph, t->paged, t->transfer, t->n_transfers);
+    (void)json_object_set_new(f.object, "transfers", list);
+  }
+  figures_print(&f, 1);
+  figures_end(&f);
+  return PLIM_OK;
+}
+
+static plim_status spaces_step_by_hand(session *s, const traced_spaces *t) {
+  trace_stepper lines = {
+      .kind = &trace_kind_spaces, .ctx = t->ctx, .run = t, .n_commands = t->plan->n_commands, .to = stdout};
+  int shown = 0;
+  if (wants_screen(s)) PLIM_TRY(trace_spaces_screen(t, &shown));
+  return shown ? PLIM_OK : trace_prompt(&lines);
+}
+
+static plim_status spaces_step(session *s, const traced_spaces *t) {
+  const options *o = s->o;
+  if (o->find) return (o->json ? trace_spaces_storage_json : trace_spaces_storage)(t, o->find, stdout);
+  if (o->at < 0) return spaces_step_by_hand(s, t);
+  PLIM_TRY(check_at(s, t->plan->n_commands));
+  return (o->json ? trace_spaces_step_json : trace_spaces_step)(t, (int32_t)o->at, stdout);
+}
+
+static plim_status spaces_export(session *s, const traced_spaces *t) {
+  return trace_spaces_export(t, s->o->output);
+}
+
+static plim_status spaces_refuse(session *s, const traced_spaces *t) {
+  return plim_fail(s->ctx, PLIM_EUSAGE,
+                   "trace %s is for runs in one arena; this plan has %d queues over %d spaces: use summary, step or "
+                   "export",
+                   s->o->file, (int)t->plan->n_queues, (int)t->plan->n_spaces);
+}
+
+/* ==== actions ==== */
 
 static const struct {
   const char *name;
-  action *run;
-} actions[] = {{"summary", summary}, {"step", step}, {"export", export}, {"diff", diff}, {"what-if", what_if}};
+  plim_status (*run)(session *s, const traced *t, const traced *other); /* other NULL: no --with */
+  plim_status (*of_spaces)(session *s, const traced_spaces *t);
+} actions[] = {{"summary", summary, spaces_summary},
+               {"step", step, spaces_step},
+               {"export", export, spaces_export},
+               {"diff", diff, spaces_refuse},
+               {"what-if", what_if, spaces_refuse}};
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 const char *trace_action_name(int32_t row) {
@@ -123,7 +178,7 @@ static plim_status open_run(session *s, traced *t) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to simulate it online");
 }
 
-static plim_status act_on(session *s, action *run) {
+static plim_status act_on_arena(session *s, int32_t row) {
   traced t = {.ctx = s->ctx}, other = {.ctx = s->ctx};
   interrupt_at_once(1); /* reading and simulating keep nothing */
   plim_status status = open_run(s, &t);
@@ -134,24 +189,35 @@ static plim_status act_on(session *s, action *run) {
                   "plimsoll: %s, simulated again, differs from command %d on: only a plan's reasons are known\n",
                   t.plan->planner, (int)t.differs_at);
   }
-  if (status == PLIM_OK) status = run(s, &t, s->o->with ? &other : NULL);
+  if (status == PLIM_OK) status = actions[row].run(s, &t, s->o->with ? &other : NULL);
   plim_inspected_run_close(&other);
   plim_inspected_run_close(&t);
+  return status;
+}
+
+/* *is 0: the file is a run in one arena, and nothing was done. */
+static plim_status act_on_spaces(session *s, int32_t row, int *is) {
+  traced_spaces t = {.ctx = s->ctx};
+  interrupt_at_once(1);
+  plim_status status = trace_spaces_open(&t, s->o->second);
+  interrupt_at_once(0);
+  *is = t.plan != NULL;
+  if (status == PLIM_OK && t.plan) status = actions[row].of_spaces(s, &t);
+  trace_spaces_close(&t);
   return status;
 }
 
 static plim_status act(session *s) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   const char *name = s->o->file;
-  int32_t row = plim_name_find(trace_action_name, name);
-  if (row >= 0 && s->o->second && !s->o->graph) {
-    int is = 0;
-    plim_status status = trace_spaces(s, name, s->o->second, &is);
-    if (is || status != PLIM_OK) return status;
+  const int32_t row = plim_name_find(trace_action_name, name);
+  int is = 0;
+  if (row < 0) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "trace has no action \"%s\"%s", name,
+                     plim_name_advice(trace_action_name, name, advice));
   }
-  if (row >= 0) return act_on(s, actions[row].run);
-  return plim_fail(s->ctx, PLIM_EUSAGE, "trace has no action \"%s\"%s", name,
-                   plim_name_advice(trace_action_name, name, advice));
+  if (s->o->second && !s->o->graph) PLIM_TRY(act_on_spaces(s, row, &is));
+  return is ? PLIM_OK : act_on_arena(s, row);
 }
 
 static int run_trace(const options *o) {

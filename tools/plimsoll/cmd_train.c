@@ -6,9 +6,9 @@
 #include "runtime/graph/sibling.h"
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/run_train.h"
+#include "tools/plimsoll/session.h"
 
 static plim_status prepare(session *s) {
   PLIM_TRY(session_device(s));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "runtime/base/name.h"
+#include "runtime/graph/graph.h"
 #include "tools/plimsoll/options.h"
 
 extern const command command_train, command_compare, command_verify, command_profile, command_plan, command_check,
@@ -30,6 +31,10 @@ const char *trace_action_name(int32_t row);
 
 /* Planners that bench has beside those of the library: row i, NULL after the last. */
 const char *bench_peer_name(int32_t row);
+
+/* plim_graph_import; a file whose name ends with .gz is inflated first, and so is a stream that is compressed. The
+ * library of the planner knows no compression. */
+plim_status import_file(plim_context *ctx, const char *format, const char *path, plim_graph **out);
 
 /* A line for each exit status; ends every command's help. */
 extern const char command_exit_status[];
@@ -70,6 +75,11 @@ const option_row *option_row_letter(unsigned mask, int letter);
 
 /* The value under its present name. */
 const char *option_value_present(const option_row *r, const char *value);
+
+/* PLIM_EUSAGE with the names of both when an option was given that its command would ignore for the sake of another
+ * option, of one that is missing, or of what the command is asked to do; and when one is missing without which it can
+ * do nothing (option_rules.c). */
+PLIM_MUST_USE plim_status option_rules_check(plim_context *ctx, const options *o);
 
 /* Row i of the names, NULL after the last; and the row of an option of a command, NULL: any text will do. */
 const option_values_row *option_values_at(int i);

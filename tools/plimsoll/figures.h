@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runtime/base/status.h"
+#include "runtime/base/context.h"
 #include "runtime/graph/graph.h"
 
 /* ==== figures ==== */
@@ -102,5 +102,27 @@ json_t *failure_object(plim_status status, const char *sentence);
 
 /* The sentence on standard error; the object, unless it is NULL, on standard output. Takes the reference. */
 void failure_print(const char *sentence, json_t *object);
+
+/* ==== progress ==== */
+
+/* One line on standard error that is drawn over: only on a terminal, cut to its width, ten times a second at most. */
+
+typedef struct progress {
+  int on;
+  int shown; /* columns that stand on the line */
+  int64_t last_ns;
+} progress;
+
+void progress_begin(progress *p, int wanted);
+
+/* Draw done/total (total <= 0: unknown) with a text after the bar. Every call may be dropped but the last: done ==
+ * total is always drawn. */
+void progress_draw(progress *p, const char *stage, int64_t done, int64_t total, const char *text);
+
+/* Take the line away. */
+void progress_clear(progress *p);
+
+/* plim_on_progress with a progress as its user: planning and profiling. */
+void progress_report(void *user, const plim_progress *report);
 
 #endif

@@ -1,5 +1,5 @@
 /* Numerics by name, by the keys of a plan or of a checkpoint. */
-#include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/session.h"
 
 #include <stdio.h>
 #include <string.h>

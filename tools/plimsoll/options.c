@@ -522,6 +522,11 @@ const option_values_row *option_values_find(unsigned mask, const char *option) {
   return NULL;
 }
 
+int path_ends_in(const char *path, const char *ending) {
+  const size_t length = path ? strlen(path) : 0, tail = strlen(ending);
+  return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
 int options_given(const options *o, const char *name) {
   for (int i = 0; i < o->n_given; i++) {
     if (strcmp(o->given[i], name) == 0) return 1;

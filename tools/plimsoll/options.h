@@ -62,6 +62,9 @@ typedef struct options {
 /* A number and a unit, "10s", in seconds; a bare number is seconds. 0: it is none. */
 int options_time(const char *text, double *seconds);
 
+/* Does a path end so? 0 for NULL. */
+int path_ends_in(const char *path, const char *ending);
+
 /* Was the option of that long name on the command line? */
 int options_given(const options *o, const char *name);
 

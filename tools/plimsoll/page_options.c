@@ -1,6 +1,9 @@
-/* Which options go together with plans that page, and the rows of such plans. */
+/* Plans that page or have several devices: their options, of which energy is one, and the rows of such plans. */
 #include "tools/plimsoll/page_options.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +11,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/program/paging_links.h"
-#include "tools/plimsoll/trace/space_reason.h"
+#include "tools/plimsoll/trace/trace_spaces.h"
 
 /* Options that plans with copies do not have, and why. */
 typedef struct unfit {
@@ -109,6 +112,45 @@ plim_status paging_choose(session *s) {
   if (o->page_file) PLIM_TRY(plim_file_try(s->ctx, o->page_file)); /* a plan may not page, and then not open it */
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &bytes));
   return plim_paging_add_space(s->device, &place, o->page_space, bytes, &s->paging);
+}
+
+/* ---- least energy ---- */
+
+int energy_wanted(const options *o) {
+  return o->objective && strcmp(o->objective, "energy") == 0;
+}
+
+static plim_status choose_deadline(session *s) {
+  const char *text = s->o->deadline;
+  double x, seconds = 0;
+  char *end;
+  if (!text) return PLIM_OK;
+  errno = 0;
+  x = strtod(text, &end);
+  if (errno == 0 && end != text && x > 0 && isfinite(x) && strcmp(end, "x") == 0) {
+    seconds = x * (double)s->prep.keep_all->time_ns * 1e-9;
+  } else if (end == text || *end == 0 || !options_time(text, &seconds)) {
+    seconds = 0;
+  }
+  if (!(seconds >= 1e-9 && seconds < 1e9)) {
+    return plim_fail(s->ctx, PLIM_EUSAGE,
+                     "--deadline %.80s is neither a factor of keep-all as in 1.5x nor a time as in 3s or 20ms", text);
+  }
+  s->paging.deadline_ns = llround(seconds * 1e9);
+  return PLIM_OK;
+}
+
+plim_status energy_choose(session *s) {
+  if (!energy_wanted(s->o)) return PLIM_OK;
+  if (!s->planning.paging) {
+    return plim_fail(s->ctx, PLIM_EUSAGE,
+                     "--objective energy requires --memory of several spaces, as in cpu=48MiB,host=1GiB: in one the "
+                     "plan of least time takes least energy");
+  }
+  PLIM_TRY(choose_deadline(s));
+  PLIM_TRY(plim_powers_load(s->ctx, s->o->platform, s->o->device, &s->paging, &s->powers));
+  s->paging.powers = &s->powers;
+  return PLIM_OK;
 }
 
 /* ---- the page file ---- */
@@ -297,4 +339,16 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
   figures_real(f, column, "copy_ms", NULL, "%.3f", (double)copied.copy_ns / 1e6);
   figures_real(f, column, "copy_waited_ms", NULL, "%.3f", (double)copied.waited_ns / 1e6);
   add_lateness(f, column, graph, plan, exec);
+}
+
+void energy_figures(figures *f, int column, const session *s, const plim_plan *plan) {
+  if (!s->paging.powers || s->planning.paging != &s->paging) return;
+  const double whole = plim_plan_energy(s->prep.keep_all, s->paging.powers);
+  figures_real(f, column, "energy_joule", "energy, predicted", "%.6g J", plim_plan_energy(plan, s->paging.powers));
+  figures_real(f, column, "keep_all_joule", NULL, "%.6g", whole);
+  figures_note(f, column, ", keep-all %.6g J", whole);
+  if (s->paging.deadline_ns <= 0) return;
+  figures_count(f, column, "deadline_ns", NULL, s->paging.deadline_ns);
+  figures_real(f, column, NULL, "deadline", "%.3f ms", (double)s->paging.deadline_ns * 1e-6);
+  figures_note(f, column, ", the plan takes %.3f ms", (double)plan->time_ns * 1e-6);
 }

@@ -1,4 +1,5 @@
-/* Paging as the options say: --memory cpu=SIZE,host=SIZE or disk=SIZE, --recompute, --page-file. */
+/* Plans of models over several spaces, as the options say: --memory cpu=SIZE,host=SIZE or disk=SIZE, --recompute,
+ * --page-file; and of least energy: --objective energy, --deadline, and the powers of --platform. */
 #ifndef PLIM_TOOLS_PLIMSOLL_PAGE_OPTIONS_H
 #define PLIM_TOOLS_PLIMSOLL_PAGE_OPTIONS_H
 
@@ -13,6 +14,14 @@ plim_status paging_choose(session *s);
 /* After planning, also by --plan: PLIM_EUSAGE where the plan pages and an option is given that such plans do not have.
  */
 plim_status paging_check(const session *s);
+
+/* Is the objective energy? */
+int energy_wanted(const options *o);
+
+/* Set powers and deadline of s->paging, where the options ask for it; after its spaces. PLIM_EUSAGE: no spaces to
+ * choose between, or a deadline that is none. PLIM_EDATA: the platform has no power for a device or link of this run.
+ */
+plim_status energy_choose(session *s);
 
 /* Will the run make the file of --page-file? To be asked before anything is measured. */
 int paging_makes_file(const options *o);
@@ -38,5 +47,8 @@ int64_t paging_resident_bytes(const plim_exec *exec);
 
 /* Transfers as a list of objects; the caller owns the reference. */
 json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, const plim_transfer *transfer, int32_t n);
+
+/* Energy of the plan and of keep-all, and the deadline. No row where the objective is time. */
+void energy_figures(figures *f, int column, const session *s, const plim_plan *plan);
 
 #endif

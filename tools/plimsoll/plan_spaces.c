@@ -1,5 +1,4 @@
 /* plimsoll plan over spaces: the planner, its figures, and what it decided for each storage (--explain). */
-#include "tools/plimsoll/plan_spaces.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,10 +14,9 @@
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/budget_front.h"
+#include "tools/plimsoll/cmd_plan.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
-#include "tools/plimsoll/trace/space_reason.h"
 #include "tools/plimsoll/trace/trace_spaces.h"
 
 /* ==== why ==== */
@@ -330,7 +328,7 @@ static plim_status print(const space_work *w, double seconds) {
 static plim_status save(const space_work *w) {
   char of_graph[PLIM_FILE_PATH_BYTES];
   const char *path = w->s->o->output;
-  if (w->s->o->svg) PLIM_TRY(trace_spaces_save_picture(w->graph, w->plan, NULL, w->s->o->svg));
+  if (w->s->o->svg) PLIM_TRY(trace_spaces_save_picture(w->graph, w->plan, w->s->o->svg));
   if (!path) return PLIM_OK;
   if (!plim_file_is_direct(path)) {
     PLIM_TRY(plim_sibling_graph_path(w->s->ctx, path, of_graph));

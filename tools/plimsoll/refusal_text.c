@@ -1,5 +1,4 @@
 /* Refusing with numbers: the smallest budget, what sets it, other numerics, the largest batch. */
-#include "tools/plimsoll/refusal_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +6,6 @@
 #include "runtime/base/size.h"
 #include "runtime/program/online_plan.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
 
 enum { FLOOR_PARTS = 4, GUESS_PARTS = FLOOR_PARTS * PLIM_BATCH_GUESSES };

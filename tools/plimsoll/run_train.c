@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/name.h"
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
-#include "tools/plimsoll/energy_options.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/pictures.h"
+#include "tools/plimsoll/session.h"
 #include "tools/plimsoll/trace/trace_spaces.h"
 
 enum { LINE = 120 };
@@ -96,6 +95,52 @@ plim_status run_evaluate(run *r) {
   PLIM_TRY(plim_trainer_evaluate(r->trainer, &r->test));
   r->tested = 1;
   return PLIM_OK;
+}
+
+/* ---- effort that changes nothing ---- */
+
+static int32_t planner_row(const options *o) {
+  return o->planner ? plim_name_find(plim_planner_name, o->planner) : 0;
+}
+
+/* Threads compute, too, where something is run; of a graph there is nothing but the plan. */
+static int is_given(const options *o, plim_plan_effort effort) {
+  switch (effort) {
+    case PLIM_EFFORT_TIME:
+      return o->time_limit > 0;
+    case PLIM_EFFORT_ITERATIONS:
+      return o->iterations > 0;
+    case PLIM_EFFORT_THREADS:
+      return o->graph && o->threads > 1;
+    case PLIM_EFFORT_COPIES:
+      return o->copies > 0;
+  }
+  return 0;
+}
+
+/* Who decides the schedule without planning: a policy, or a plan of earlier. A budget that changes, and on a GPU
+ * retiming, ask the planner all the same. NULL: the planner. */
+static const char *decided_by(const options *o) {
+  int plans = o->memory_at.count > 0 || (o->plan && (o->retime > 0 || strncmp(o->device, "cuda", 4) == 0));
+  return plans ? NULL : o->online ? o->online : o->plan;
+}
+
+void run_figures_effort(figures *f, int column, const options *o) {
+  static const char *const name[] = {[PLIM_EFFORT_TIME] = "--time-limit",
+                                     [PLIM_EFFORT_ITERATIONS] = "--iterations",
+                                     [PLIM_EFFORT_THREADS] = "--threads",
+                                     [PLIM_EFFORT_COPIES] = "--copies"};
+  const char *other = decided_by(o);
+  int32_t row = planner_row(o);
+  char text[128];
+  size_t used = 0;
+  for (int e = PLIM_EFFORT_TIME; e <= PLIM_EFFORT_COPIES; e++) {
+    if (!is_given(o, (plim_plan_effort)e) || (!other && plim_planner_obeys(row, (plim_plan_effort)e))) continue;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name[e]);
+  }
+  if (used == 0) return;
+  figures_text(f, column, "without_effect", "without effect", text);
+  figures_note(f, column, ": %s ignores it", other ? other : plim_planner_name(row));
 }
 
 /* ---- figures ---- */
@@ -210,7 +255,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   if (program == s->program && program->from_front) figures_note(f, column, ", kept from an earlier run");
   figures_flag(f, column, "from_front", NULL, program == s->program && program->from_front);
   figures_text(f, column, "planner", NULL, plan->planner);
-  if (program == s->program) effort_figures(f, column, s->o);
+  if (program == s->program) run_figures_effort(f, column, s->o);
   add_numerics(f, column, s, plan);
 }
 
@@ -298,7 +343,7 @@ void run_figures_retimed(figures *f, const run *r) {
 plim_status run_save_picture(const session *s) {
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
   const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
-  if (plan->n_page_spaces > 0) return trace_run_save_picture(graph, plan, s->o->svg);
+  if (plan->n_page_spaces > 0) return trace_paged_save_picture(graph, plan, s->o->svg);
   return curve_save(graph, s->prep.keep_all, plan, s->o->svg);
 }
 

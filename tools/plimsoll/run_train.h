@@ -47,6 +47,10 @@ void run_figures_setting(figures *f, const session *s);
 /* Bytes and predictions of a program. */
 void run_figures_plan(figures *f, int column, const session *s, const plim_program *program);
 
+/* A row for the options of effort that were given and change nothing about what the planner does (plim_planner_obeys);
+ * none when there are none. */
+void run_figures_effort(figures *f, int column, const options *o);
+
 /* What the run measured. */
 void run_figures_measured(figures *f, int column, const run *r);
 

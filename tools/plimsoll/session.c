@@ -13,13 +13,10 @@
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
 #include "runtime/graph/sibling.h"
+#include "tools/plimsoll/cmd_plan.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/energy_options.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/page_options.h"
-#include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
 
 enum { MOST_NOISE_BYTES = 64 << 20 };
@@ -149,15 +146,13 @@ static int32_t other_devices(const session *s) {
   return devices;
 }
 
-/* The threads of one of several devices: an equal part of all. */
+/* The threads of one of several devices. */
 static plim_status share_threads(const session *s, int32_t devices, int32_t *threads) {
-  const int32_t all = *threads > 0 ? *threads : plim_threads_default();
-  if (all < devices) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "%d devices need a thread each, and there %s %d: give --threads %d or more",
-                     (int)devices, all == 1 ? "is" : "are", (int)all, (int)devices);
-  }
-  *threads = all / devices;
-  return PLIM_OK;
+  const int32_t all = plim_threads_share(*threads, 1);
+  *threads = plim_threads_share(*threads, devices);
+  if (*threads > 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "%d devices need a thread each, and there %s %d: give --threads %d or more",
+                   (int)devices, all == 1 ? "is" : "are", (int)all, (int)devices);
 }
 
 static plim_status open_device(session *s) {

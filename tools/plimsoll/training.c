@@ -1,5 +1,4 @@
 /* What the options say of training, handed to the trainer; what the trainer reports, printed as it happens. */
-#include "tools/plimsoll/training.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +7,6 @@
 
 #include "runtime/base/integers.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
 
 /* ---- budgets by step ---- */

@@ -1,17 +1,76 @@
 /* A run beside another: a trace with a second one, or with what would have come of it. */
-#include "tools/plimsoll/trace/trace_views.h"
-
 #include <jansson.h>
 #include <string.h>
 
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/trace/trace_panes.h"
-#include "tools/plimsoll/trace/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_run.h"
 
 /* ==== two runs ==== */
 
 /* Two runs of one graph beside each other. */
+
+/* ---- where they part ---- */
+
+static int same_run(const traced *a, const traced *b, int32_t j) {
+  const plim_command *x = &a->plan->command[j], *y = &b->plan->command[j];
+  if (x->kind != y->kind || x->op != y->op) return 0;
+  return strcmp(a->plan->variant[x->variant].variant.name, b->plan->variant[y->variant].variant.name) == 0;
+}
+
+/* The first command at which a lifetime begins, ends or lies elsewhere in the other plan. Buffers are sorted by begin.
+ */
+static int32_t first_other_buffer(const plim_plan *a, const plim_plan *b, int32_t n_commands) {
+  int32_t least = n_commands;
+  for (int32_t i = 0; i < a->n_buffers && i < b->n_buffers; i++) {
+    const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
+    int32_t begin = x->begin < y->begin ? x->begin : y->begin, end = x->end < y->end ? x->end : y->end;
+    if (begin >= least) return least;
+    if (x->storage != y->storage || x->begin != y->begin || x->offset != y->offset) return begin;
+    if (x->end != y->end && end < least) least = end;
+  }
+  return least;
+}
+
+plim_status trace_divergence(const traced *a, const traced *b, trace_parting *out) {
+  if (strcmp(a->graph->fingerprint, b->graph->fingerprint) != 0) {
+    return plim_fail(a->ctx, PLIM_EDATA, "these are runs of different graphs: %s, %.12s, and %s, %.12s", a->graph->name,
+                     a->graph->fingerprint, b->graph->name, b->graph->fingerprint);
+  }
+  int32_t n = a->plan->n_commands < b->plan->n_commands ? a->plan->n_commands : b->plan->n_commands, run = n, place = n;
+  for (int32_t j = 0; j < n && run == n; j++) {
+    if (!same_run(a, b, j)) run = j;
+  }
+  if (a->plan->packed && b->plan->packed) place = first_other_buffer(a->plan, b->plan, n);
+  int equal_length = a->plan->n_commands == b->plan->n_commands;
+  *out = (trace_parting){run == n && equal_length ? -1 : run, place == n && equal_length ? -1 : place};
+  return PLIM_OK;
+}
+
+int32_t trace_parting_command(const traced *a, const trace_parting *parting) {
+  int32_t command = parting->run >= 0 ? parting->run : parting->place;
+  return command < a->plan->n_commands ? command : -1;
+}
+
+void trace_parting_say(const traced *a, const traced *b, const trace_parting *parting, char *text, size_t size) {
+  int32_t run = parting->run, place = parting->place;
+  if (run < 0 && place < 0) {
+    (void)snprintf(text, size, "the two runs are equal");
+  } else if (run < 0) {
+    (void)snprintf(text, size,
+                   "the same commands; the other run has something elsewhere, or for another time, from here on");
+  } else {
+    const char *op = run < b->plan->n_commands ? traced_op_name(b, run) : "its end";
+    int n = snprintf(text, size,
+                     run < a->plan->n_commands ? "the other run has %s here"
+                                               : "equal as far as this run goes; the other has %s then",
+                     op);
+    int also = place >= 0 && place < run && n > 0 && (size_t)n < size;
+    if (also) (void)snprintf(text + n, size - (size_t)n, "; places differ from command %d on", (int)place);
+  }
+}
+
+/* ---- what each runs ---- */
 
 static int32_t runs_of(const plim_plan *plan, int32_t op) {
   int32_t n = 0;

@@ -1,14 +1,12 @@
 /* Draws the screen of trace step. From top to bottom: title, the command, the arena as a strip with the windows of
  * the last decision, panes or the map, a line for answers, the keys. */
-#include "tools/plimsoll/trace/trace_screen.h"
-
 #include <ctype.h>
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "tools/plimsoll/trace/trace_panes.h"
+#include "tools/plimsoll/trace/trace_step.h"
 
 enum { ROW_TITLE, ROW_OP, ROW_BYTES, ROW_STRIP, ROW_WINDOW, ROW_LEGEND, ROW_PANES, ROW_BODY };
 enum {
@@ -169,7 +167,7 @@ static int left_columns(const screen *s) {
   return columns < LEFT_MIN ? LEFT_MIN : columns > LEFT_MAX ? LEFT_MAX : columns;
 }
 
-int32_t trace_draw_right(const screen *s) {
+static int32_t right_columns(const screen *s) {
   int left = left_columns(s);
   return COLS - left - (left > 0 ? 2 : MARGIN);
 }
@@ -228,7 +226,7 @@ static void put_right(screen *s, int column) {
                                       [SCREEN_TENSOR] = "history",
                                       [SCREEN_HELP] = "keys",
                                       [SCREEN_TEXT] = "answer"};
-  int32_t width = trace_draw_right(s), rows = trace_draw_rows(), n = trace_pane_rows(&s->pane, width), length, indent;
+  int32_t width = right_columns(s), rows = trace_draw_rows(), n = trace_pane_rows(&s->pane, width), length, indent;
   const char *row;
   char text[TEXT];
   size_t at = 0;

@@ -1,13 +1,10 @@
 /* A run for others to look at: events for trace viewers, and a page. */
-#include "tools/plimsoll/trace/trace_views.h"
-
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "tools/plimsoll/trace/trace_panes.h"
-#include "tools/plimsoll/trace/trace_prompt.h"
+#include "tools/plimsoll/trace/trace_step.h"
 #include "trace_page.h"
 
 /* ==== events ==== */
@@ -140,10 +137,10 @@ static plim_status add_text(const traced *t, view *print, int32_t id, json_t *ob
 
 /* Of a planned run the decisions are its drops. */
 static plim_status add_drops(const traced *t, json_t *object) {
-  const trace_jump *drop = trace_jump_find('d');
+  const trace_jump *drop = trace_jump_find(trace_kind_arena.jump, 'd');
   int32_t command = -1;
   for (int32_t i = 0; i < MOST_TEXTS; i++) {
-    PLIM_TRY(trace_jump_to(drop, t, command, &command));
+    PLIM_TRY(trace_jump_to(drop, t, t->plan->n_commands, command, &command));
     if (command < 0) break;
     PLIM_TRY(add_text(t, trace_view_drops, command, object));
   }

@@ -1,7 +1,6 @@
 /* Answers as objects: commands, tensors, decisions, trees of what is recomputed. */
-#include "tools/plimsoll/trace/trace_views.h"
-
 #include "runtime/base/size.h"
+#include "tools/plimsoll/trace/trace_run.h"
 
 /* ==== commands and tensors ==== */
 
@@ -12,11 +11,11 @@ void trace_json_print(json_t *object, FILE *to) {
   json_decref(object);
 }
 
-json_t *trace_json_storage(const traced *t, int32_t storage) {
+static json_t *storage_json(const traced *t, int32_t storage) {
   return storage < 0 ? json_null() : json_string(plim_inspect_name(t->inspect, storage));
 }
 
-json_t *trace_json_op(const traced *t, int32_t op) {
+static json_t *op_json(const traced *t, int32_t op) {
   return op < 0 ? json_null() : json_string(traced_op(t, op));
 }
 
@@ -36,7 +35,7 @@ static json_t *bytes_or_null(int64_t bytes) {
 
 static json_t *instead_json(const traced *t, const plim_absence *a) {
   if (a->other < 0) return json_null();
-  return json_pack("{s:o, s:I, s:I}", "tensor", trace_json_storage(t, a->other), "bytes", (json_int_t)a->other_bytes,
+  return json_pack("{s:o, s:I, s:I}", "tensor", storage_json(t, a->other), "bytes", (json_int_t)a->other_bytes,
                    "time_ns", (json_int_t)a->other_ns);
 }
 
@@ -44,21 +43,21 @@ static json_t *absence_json(const traced *t, int32_t storage, const plim_absence
   static const char *const breaks[] = {
       [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_BUDGET] = "budget", [PLIM_BREAKS_ADDRESSES] = "addresses"};
   const plim_decision *by = traced_eviction(t, storage, a);
-  json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "tensor", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
+  json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "tensor", storage_json(t, storage), "gone", (int)a->gone, "back",
                         (int)a->back, "breaks", breaks[a->breaks]);
   add(o, "full_command", command_or_null(a->full_command));
   add(o, "full_op", a->full_command < 0 ? json_null() : json_string(traced_op_name(t, a->full_command)));
   add(o, "over_bytes", json_integer(a->over_bytes));
   add(o, "free_address", bytes_or_null(a->free_offset));
-  add(o, "taker", trace_json_storage(t, a->blocker));
+  add(o, "taker", storage_json(t, a->blocker));
   add(o, "again_ns", json_integer(a->again_ns));
   add(o, "again_runs", json_integer(a->again_runs));
   add(o, "again_depth", json_integer(a->again_depth));
-  add(o, "along", trace_json_storage(t, a->sibling));
+  add(o, "along", storage_json(t, a->sibling));
   add(o, "instead", instead_json(t, a));
   add(o, "evicted_at", by ? json_integer(by->command) : json_null());
-  add(o, "evicted_for_op", by ? trace_json_op(t, by->request.op) : json_null());
-  add(o, "evicted_for", by ? trace_json_storage(t, by->request.storage) : json_null());
+  add(o, "evicted_for_op", by ? op_json(t, by->request.op) : json_null());
+  add(o, "evicted_for", by ? storage_json(t, by->request.storage) : json_null());
   return o;
 }
 
@@ -71,11 +70,126 @@ static plim_status absences_json(const traced *t, int32_t command, json_t *list)
   return PLIM_OK;
 }
 
+/* Decisions of an online run, and trees of what is recomputed, as objects. */
+
+/* ---- blocks ---- */
+
+static const char *state_name(plim_arena_block_state state) {
+  static const char *const name[] = {
+      [PLIM_ARENA_BLOCK_UNUSED] = "free",           [PLIM_ARENA_BLOCK_EVICTABLE] = "may go",
+      [PLIM_ARENA_BLOCK_PERSISTENT] = "persistent", [PLIM_ARENA_BLOCK_INPUT] = "input",
+      [PLIM_ARENA_BLOCK_SMALL] = "small",           [PLIM_ARENA_BLOCK_PINNED] = "pinned",
+      [PLIM_ARENA_BLOCK_TOO_LATE] = "too late",
+  };
+  return name[state];
+}
+
+static json_t *block_json(const traced *t, const plim_decision_block *p) {
+  json_t *o = json_pack("{s:I, s:I, s:s, s:o}", "address", (json_int_t)p->offset, "bytes", (json_int_t)p->bytes,
+                        "state", state_name(p->state), "tensor", storage_json(t, p->storage));
+  if (p->state == PLIM_ARENA_BLOCK_PINNED) (void)json_object_set_new(o, "by", op_json(t, p->by));
+  if (p->state == PLIM_ARENA_BLOCK_TOO_LATE) (void)json_object_set_new(o, "by", storage_json(t, p->by));
+  if (p->state != PLIM_ARENA_BLOCK_EVICTABLE) return o;
+  (void)json_object_set_new(o, "score", json_real(p->score));
+  (void)json_object_set_new(o, "own_ns", json_integer(p->own_ns));
+  (void)json_object_set_new(o, "missing_ns", json_integer(p->neighbour_ns));
+  (void)json_object_set_new(o, "distance_ns", json_integer(p->distance_ns));
+  (void)json_object_set_new(o, "unused_ns", json_integer(p->stale_ns));
+  return o;
+}
+
+static json_t *blocks_json(const traced *t, const plim_decision_reasons *why) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < why->n_blocks; i++) (void)json_array_append_new(list, block_json(t, &why->block[i]));
+  return list;
+}
+
+/* ---- windows ---- */
+
+static json_t *window_json(const plim_decision_reasons *why, const plim_decision_window *w) {
+  return json_pack("{s:i, s:i, s:I, s:I, s:I, s:f, s:f}", "begin", (int)w->begin, "end", (int)w->end, "address",
+                   (json_int_t)why->block[w->begin].offset, "bytes", (json_int_t)w->bytes, "evicts_bytes",
+                   (json_int_t)w->evicted_bytes, "score", w->together, "score_of_blocks", w->score);
+}
+
+static json_t *windows_json(const plim_decision_reasons *why) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < why->n_windows; i++) (void)json_array_append_new(list, window_json(why, &why->window[i]));
+  return list;
+}
+
+static json_t *block_or_null(int32_t block) {
+  return block < 0 ? json_null() : json_integer(block);
+}
+
+/* ---- decisions ---- */
+
+static json_t *evicted_json(const traced *t, const plim_decision *c) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < c->n_evicted; i++) (void)json_array_append_new(list, storage_json(t, c->evicted[i]));
+  return list;
+}
+
+/* Nothing could go: how much would have done. */
+static plim_status add_way_out(const traced *t, const plim_decision_reasons *why, json_t *o) {
+  int64_t bytes;
+  (void)json_object_set_new(o, "extra_bytes", json_integer(why->extra_bytes));
+  PLIM_TRY(plim_decision_log_enough(t->decisions, 2 * t->plan->budget_bytes + why->extra_bytes, &bytes));
+  (void)json_object_set_new(o, "enough_bytes", bytes < 0 ? json_null() : json_integer(bytes));
+  return PLIM_OK;
+}
+
+static plim_status add_decision(const traced *t, const plim_decision *c, int32_t id, json_t *list) {
+  const plim_decision_reasons *why;
+  PLIM_TRY(plim_decision_log_explain(t->decisions, id, &why));
+  json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "op", op_json(t, c->request.op), "tensor",
+                        storage_json(t, c->request.storage), "bytes", (json_int_t)c->request.bytes, "free_bytes",
+                        (json_int_t)why->free_bytes, "largest_free_bytes", (json_int_t)why->largest_free_bytes,
+                        "evicted", evicted_json(t, c), "windows", windows_json(why), "taken", block_or_null(why->taken),
+                        "runner_up", block_or_null(why->runner_up), "blocks", blocks_json(t, why));
+  (void)json_array_append_new(list, o);
+  return c->n_evicted == 0 ? add_way_out(t, why, o) : PLIM_OK;
+}
+
+static plim_status decisions_json(const traced *t, int32_t command, json_t **out) {
+  const plim_decision *choice;
+  int32_t first, n = traced_choices(t, command, &choice, &first);
+  json_t *list = json_array();
+  plim_status status = PLIM_OK;
+  for (int32_t i = 0; i < n && status == PLIM_OK; i++) status = add_decision(t, &choice[i], first + i, list);
+  if (status == PLIM_OK) {
+    *out = list;
+  } else {
+    json_decref(list);
+  }
+  return status;
+}
+
+/* ---- the tree ---- */
+
+static json_t *tree_json(const traced *t, int32_t command) {
+  int32_t begin, root = traced_tree(t, command, &begin);
+  json_t *runs = json_array();
+  int64_t sum_ns = 0;
+  if (begin == root) {
+    json_decref(runs);
+    return json_null();
+  }
+  for (int32_t j = begin; j < root; j++) {
+    sum_ns += traced_planned_ns(t, j);
+    (void)json_array_append_new(runs, json_pack("{s:i, s:s, s:i, s:I}", "command", (int)j, "op", traced_op_name(t, j),
+                                                "depth", (int)plim_decision_log_depth(t->decisions, j), "planned_ns",
+                                                (json_int_t)traced_planned_ns(t, j)));
+  }
+  return json_pack("{s:i, s:s, s:I, s:o}", "command", (int)root, "op", traced_op_name(t, root), "planned_ns",
+                   (json_int_t)sum_ns, "runs", runs);
+}
+
 /* ---- a command ---- */
 
 static json_t *resident_json(const traced *t, const plim_resident *r) {
   const plim_plan_buffer *buffer = &t->plan->buffer[r->buffer];
-  json_t *o = json_pack("{s:o}", "tensor", trace_json_storage(t, r->storage));
+  json_t *o = json_pack("{s:o}", "tensor", storage_json(t, r->storage));
   add(o, "role", json_string(r->storage < 0 ? "workspace" : plim_role_name(t->graph->storage[r->storage].role)));
   add(o, "address", bytes_or_null(t->plan->packed ? buffer->offset : -1));
   add(o, "bytes", json_integer(buffer->bytes));
@@ -104,7 +218,7 @@ static json_t *changes_json(const traced *t, int32_t command, int ends) {
     if (buffer->storage < 0 || plim_role_persistent(t->graph->storage[buffer->storage].role)) continue;
     int here = ends ? buffer->end == command + 1 && buffer->begin != command && !traced_fails_at(t, command)
                     : buffer->begin == command;
-    if (here) (void)json_array_append_new(list, trace_json_storage(t, buffer->storage));
+    if (here) (void)json_array_append_new(list, storage_json(t, buffer->storage));
   }
   return list;
 }
@@ -139,11 +253,11 @@ plim_status trace_json_command(const traced *t, int32_t command, FILE *to) {
   json_t *o = command_json(t, command), *residents = json_array(), *absent = json_array(), *decisions = NULL;
   plim_status status = residents_json(t, command, residents);
   if (status == PLIM_OK) status = absences_json(t, command, absent);
-  if (status == PLIM_OK) status = trace_json_decisions(t, command, &decisions);
+  if (status == PLIM_OK) status = decisions_json(t, command, &decisions);
   add(o, "residents", residents);
   add(o, "absent", absent);
   add(o, "decisions", decisions ? decisions : json_array());
-  add(o, "tree", trace_json_tree(t, command));
+  add(o, "tree", tree_json(t, command));
   if (status == PLIM_OK) {
     trace_json_print(o, to);
   } else {
@@ -192,125 +306,7 @@ plim_status trace_json_tensor(const traced *t, const char *name, FILE *to) {
   const plim_storage *storage = &t->graph->storage[t->graph->value[value].storage];
   trace_json_print(
       json_pack("{s:s, s:s, s:I, s:o, s:o}", "tensor", name, "role", plim_role_name(storage->role), "bytes",
-                (json_int_t)storage->bytes, "producer", trace_json_op(t, storage->producer), "buffers", buffers),
+                (json_int_t)storage->bytes, "producer", op_json(t, storage->producer), "buffers", buffers),
       to);
   return PLIM_OK;
-}
-
-/* ==== why ==== */
-
-/* Decisions of an online run, and trees of what is recomputed, as objects. */
-
-/* ---- blocks ---- */
-
-static const char *state_name(plim_arena_block_state state) {
-  static const char *const name[] = {
-      [PLIM_ARENA_BLOCK_UNUSED] = "free",           [PLIM_ARENA_BLOCK_EVICTABLE] = "may go",
-      [PLIM_ARENA_BLOCK_PERSISTENT] = "persistent", [PLIM_ARENA_BLOCK_INPUT] = "input",
-      [PLIM_ARENA_BLOCK_SMALL] = "small",           [PLIM_ARENA_BLOCK_PINNED] = "pinned",
-      [PLIM_ARENA_BLOCK_TOO_LATE] = "too late",
-  };
-  return name[state];
-}
-
-static json_t *block_json(const traced *t, const plim_decision_block *p) {
-  json_t *o = json_pack("{s:I, s:I, s:s, s:o}", "address", (json_int_t)p->offset, "bytes", (json_int_t)p->bytes,
-                        "state", state_name(p->state), "tensor", trace_json_storage(t, p->storage));
-  if (p->state == PLIM_ARENA_BLOCK_PINNED) (void)json_object_set_new(o, "by", trace_json_op(t, p->by));
-  if (p->state == PLIM_ARENA_BLOCK_TOO_LATE) (void)json_object_set_new(o, "by", trace_json_storage(t, p->by));
-  if (p->state != PLIM_ARENA_BLOCK_EVICTABLE) return o;
-  (void)json_object_set_new(o, "score", json_real(p->score));
-  (void)json_object_set_new(o, "own_ns", json_integer(p->own_ns));
-  (void)json_object_set_new(o, "missing_ns", json_integer(p->neighbour_ns));
-  (void)json_object_set_new(o, "distance_ns", json_integer(p->distance_ns));
-  (void)json_object_set_new(o, "unused_ns", json_integer(p->stale_ns));
-  return o;
-}
-
-static json_t *blocks_json(const traced *t, const plim_decision_reasons *why) {
-  json_t *list = json_array();
-  for (int32_t i = 0; i < why->n_blocks; i++) (void)json_array_append_new(list, block_json(t, &why->block[i]));
-  return list;
-}
-
-/* ---- windows ---- */
-
-static json_t *window_json(const plim_decision_reasons *why, const plim_decision_window *w) {
-  return json_pack("{s:i, s:i, s:I, s:I, s:I, s:f, s:f}", "begin", (int)w->begin, "end", (int)w->end, "address",
-                   (json_int_t)why->block[w->begin].offset, "bytes", (json_int_t)w->bytes, "evicts_bytes",
-                   (json_int_t)w->evicted_bytes, "score", w->together, "score_of_blocks", w->score);
-}
-
-static json_t *windows_json(const plim_decision_reasons *why) {
-  json_t *list = json_array();
-  for (int32_t i = 0; i < why->n_windows; i++) (void)json_array_append_new(list, window_json(why, &why->window[i]));
-  return list;
-}
-
-static json_t *block_or_null(int32_t block) {
-  return block < 0 ? json_null() : json_integer(block);
-}
-
-/* ---- decisions ---- */
-
-static json_t *evicted_json(const traced *t, const plim_decision *c) {
-  json_t *list = json_array();
-  for (int32_t i = 0; i < c->n_evicted; i++) (void)json_array_append_new(list, trace_json_storage(t, c->evicted[i]));
-  return list;
-}
-
-/* Nothing could go: how much would have done. */
-static plim_status add_way_out(const traced *t, const plim_decision_reasons *why, json_t *o) {
-  int64_t bytes;
-  (void)json_object_set_new(o, "extra_bytes", json_integer(why->extra_bytes));
-  PLIM_TRY(plim_decision_log_enough(t->decisions, 2 * t->plan->budget_bytes + why->extra_bytes, &bytes));
-  (void)json_object_set_new(o, "enough_bytes", bytes < 0 ? json_null() : json_integer(bytes));
-  return PLIM_OK;
-}
-
-static plim_status add_decision(const traced *t, const plim_decision *c, int32_t id, json_t *list) {
-  const plim_decision_reasons *why;
-  PLIM_TRY(plim_decision_log_explain(t->decisions, id, &why));
-  json_t *o =
-      json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "op", trace_json_op(t, c->request.op), "tensor",
-                trace_json_storage(t, c->request.storage), "bytes", (json_int_t)c->request.bytes, "free_bytes",
-                (json_int_t)why->free_bytes, "largest_free_bytes", (json_int_t)why->largest_free_bytes, "evicted",
-                evicted_json(t, c), "windows", windows_json(why), "taken", block_or_null(why->taken), "runner_up",
-                block_or_null(why->runner_up), "blocks", blocks_json(t, why));
-  (void)json_array_append_new(list, o);
-  return c->n_evicted == 0 ? add_way_out(t, why, o) : PLIM_OK;
-}
-
-plim_status trace_json_decisions(const traced *t, int32_t command, json_t **out) {
-  const plim_decision *choice;
-  int32_t first, n = traced_choices(t, command, &choice, &first);
-  json_t *list = json_array();
-  plim_status status = PLIM_OK;
-  for (int32_t i = 0; i < n && status == PLIM_OK; i++) status = add_decision(t, &choice[i], first + i, list);
-  if (status == PLIM_OK) {
-    *out = list;
-  } else {
-    json_decref(list);
-  }
-  return status;
-}
-
-/* ---- the tree ---- */
-
-json_t *trace_json_tree(const traced *t, int32_t command) {
-  int32_t begin, root = traced_tree(t, command, &begin);
-  json_t *runs = json_array();
-  int64_t sum_ns = 0;
-  if (begin == root) {
-    json_decref(runs);
-    return json_null();
-  }
-  for (int32_t j = begin; j < root; j++) {
-    sum_ns += traced_planned_ns(t, j);
-    (void)json_array_append_new(runs, json_pack("{s:i, s:s, s:i, s:I}", "command", (int)j, "op", traced_op_name(t, j),
-                                                "depth", (int)plim_decision_log_depth(t->decisions, j), "planned_ns",
-                                                (json_int_t)traced_planned_ns(t, j)));
-  }
-  return json_pack("{s:i, s:s, s:I, s:o}", "command", (int)root, "op", traced_op_name(t, root), "planned_ns",
-                   (json_int_t)sum_ns, "runs", runs);
 }

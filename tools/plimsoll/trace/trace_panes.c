@@ -1,11 +1,10 @@
 /* Text that lines and screen share: the arena as a strip, the map of addresses over commands, panes that scroll. */
-#include "tools/plimsoll/trace/trace_panes.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/size.h"
+#include "tools/plimsoll/trace/trace_step.h"
 
 /* ==== the strip ==== */
 

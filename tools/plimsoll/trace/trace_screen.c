@@ -1,26 +1,10 @@
 /* The screen of trace step. A loop over keys; each row of the table does something to the state, and everything is
  * drawn anew. */
-#include "tools/plimsoll/trace/trace_screen.h"
-
 #include <curses.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tools/plimsoll/trace/trace_panes.h"
-#include "tools/plimsoll/trace/trace_prompt.h"
-#include "tools/plimsoll/trace/trace_views.h"
-
-enum {
-  ANSWER = 128,
-  KEY_INTERRUPT = 3 /* Ctrl-C */,
-  KEY_STOP = 26 /* Ctrl-Z */,
-  KEY_ESCAPE = 27,
-  ESCAPE_MS = 25,
-  WAIT_MS = 200
-};
+#include "tools/plimsoll/trace/trace_step.h"
 
 /* ---- what is shown ---- */
 
@@ -81,7 +65,7 @@ static plim_status go(screen *s, int32_t command) {
 
 static plim_status jump(screen *s, const trace_jump *by) {
   int32_t command;
-  PLIM_TRY(trace_jump_to(by, s->t, s->command, &command));
+  PLIM_TRY(trace_jump_to(by, s->t, s->t->plan->n_commands, s->command, &command));
   if (command >= 0) return go(s, command);
   (void)snprintf(s->message, sizeof s->message, "there is no %s %s command %d", by->none,
                  by->direction > 0 ? "after" : "before", (int)s->command);
@@ -90,45 +74,8 @@ static plim_status jump(screen *s, const trace_jump *by) {
 
 /* ---- keys ---- */
 
-/* Stop as a program that Ctrl-Z stops; curses puts the terminal right before and after. */
-static void stop(void) {
-  (void)kill(0, SIGTSTP);
-  (void)clearok(curscr, TRUE);
-  (void)refresh();
-}
-
-/* The next key; KEY_INTERRUPT after a signal, too; ERR when the terminal is gone. A new size that comes between drawing
- * and waiting wakes no one: it is noticed when a wait ends. */
-static int next_key(const screen *s) {
-  for (;;) {
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    int key = plim_context_cancelled(s->t->ctx) ? KEY_INTERRUPT : getch();
-    if (key == KEY_STOP) {
-      stop();
-      continue;
-    }
-    if (key != ERR) return key;
-    if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL))) return ERR;
-  }
-}
-
-/* A line typed after a question; "" when it was given up. */
-static void ask(const screen *s, const char *question, char answer[ANSWER]) {
-  int n = 0, key;
-  answer[0] = 0;
-  for (;;) {
-    (void)mvhline(LINES - 2, 0, ' ', COLS);
-    (void)mvprintw(LINES - 2, 1, "%s %s", question, answer);
-    (void)refresh();
-    key = next_key(s);
-    if (key == '\n' || key == '\r' || key == KEY_ENTER) return;
-    int given_up = key == KEY_ESCAPE || key == KEY_INTERRUPT || key == ERR;
-    if (given_up) n = 0;
-    if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && n > 0) n--;
-    if (key >= ' ' && key < 127 && n < ANSWER - 1) answer[n++] = (char)key;
-    answer[n] = 0;
-    if (given_up) return;
-  }
+static void ask(const screen *s, const char *question, char answer[TRACE_ANSWER]) {
+  trace_terminal_ask(s->t->ctx, LINES - 2, question, answer);
 }
 
 /* A sentence goes to the line of answers. */
@@ -139,7 +86,7 @@ static plim_status say_usage(screen *s, plim_status status) {
 }
 
 static plim_status ask_command(screen *s) {
-  char answer[ANSWER], *end;
+  char answer[TRACE_ANSWER], *end;
   ask(s, "to command:", answer);
   long command = strtol(answer, &end, 10);
   if (!*answer) return PLIM_OK;
@@ -155,7 +102,7 @@ static plim_status show_history(screen *s, int32_t storage) {
 }
 
 static plim_status ask_tensor(screen *s) {
-  char answer[ANSWER];
+  char answer[TRACE_ANSWER];
   ask(s, "tensor:", answer);
   int32_t value = plim_graph_find_value(s->t->graph, answer);
   if (!*answer) return PLIM_OK;
@@ -166,7 +113,7 @@ static plim_status ask_tensor(screen *s) {
 }
 
 static plim_status ask_what_if(screen *s) {
-  char answer[ANSWER];
+  char answer[TRACE_ANSWER];
   ask(s, "what if, from here on (a policy and a size, as in dtr 80%):", answer);
   char *memory = answer + strcspn(answer, " ");
   if (*memory) *memory++ = 0;
@@ -221,10 +168,10 @@ static plim_status page_down(screen *s) {
   return move_by(s, trace_draw_rows());
 }
 static plim_status forward(screen *s) {
-  return jump(s, trace_jump_find('n'));
+  return jump(s, trace_jump_find(trace_kind_arena.jump, 'n'));
 }
 static plim_status back(screen *s) {
-  return jump(s, trace_jump_find('p'));
+  return jump(s, trace_jump_find(trace_kind_arena.jump, 'p'));
 }
 static plim_status first(screen *s) {
   return go(s, 0);
@@ -307,7 +254,7 @@ static const struct {
     {'s', "s", "summary of the run", summary},
     {'w', "w", "what if another policy or budget came from here on", ask_what_if},
     {'y', "y", "why: the room made for this command", why},
-    {KEY_ESCAPE, NULL, NULL, why},
+    {TRACE_KEY_ESCAPE, NULL, NULL, why},
     {'a', "a", "what is absent and recomputed, and why", absent},
     {'m', "m", "map of addresses over commands, and back", show_map},
     {'z', "z", "the text alone, and back", zoom},
@@ -321,14 +268,12 @@ static plim_status print_help(screen *s) {
   for (int i = 0; i < ROWS; i++) {
     if (rows[i].name) fprintf(s->pane.to, "%-5s %s\n", rows[i].name, rows[i].what);
   }
-  for (int32_t i = 0; trace_jump_at(i); i++) {
-    fprintf(s->pane.to, "%c     %s\n", trace_jump_at(i)->key, trace_jump_at(i)->what);
-  }
+  for (const trace_jump *j = trace_kind_arena.jump; j->key; j++) fprintf(s->pane.to, "%c     %s\n", j->key, j->what);
   return PLIM_OK;
 }
 
 static plim_status obey(screen *s, int key) {
-  const trace_jump *by = key > 0 && key < 127 ? trace_jump_find((char)key) : NULL;
+  const trace_jump *by = key > 0 && key < 127 ? trace_jump_find(trace_kind_arena.jump, (char)key) : NULL;
   if (by) return jump(s, by);
   for (int i = 0; i < ROWS; i++) {
     if (rows[i].key == key) return rows[i].run(s);
@@ -343,11 +288,11 @@ static plim_status loop(screen *s) {
   PLIM_TRY(go(s, 0));
   while (!s->ended) {
     PLIM_TRY(trace_draw(s));
-    int key = next_key(s);
+    int key = trace_terminal_key(s->t->ctx);
     s->message[0] = 0;
     if (key == KEY_RESIZE) continue;
-    if (key == KEY_INTERRUPT) plim_context_cancel(s->t->ctx);
-    if (key == ERR || key == KEY_INTERRUPT) return PLIM_OK;
+    if (key == TRACE_KEY_INTERRUPT) plim_context_cancel(s->t->ctx);
+    if (key == ERR || key == TRACE_KEY_INTERRUPT) return PLIM_OK;
     PLIM_TRY(obey(s, key));
   }
   return PLIM_OK;
@@ -355,19 +300,12 @@ static plim_status loop(screen *s) {
 
 plim_status trace_screen(const traced *t, const traced *other, int *shown) {
   screen s = {.t = t, .other = other, .storage = -1};
-  SCREEN *terminal = trace_terminal_known() ? newterm(NULL, stdout, stdin) : NULL;
+  void *terminal = trace_terminal_open();
   *shown = terminal != NULL;
   if (!terminal) return PLIM_OK;
-  (void)raw(); /* Ctrl-C and Ctrl-Z are keys */
-  (void)noecho();
-  (void)keypad(stdscr, TRUE);
-  (void)set_escdelay(ESCAPE_MS);
-  timeout(WAIT_MS);
-  (void)curs_set(0);
   trace_draw_colours();
   plim_status status = loop(&s);
-  (void)endwin();
-  delscreen(terminal);
+  trace_terminal_close(terminal);
   trace_pane_close(&s.pane);
   plim_release(t->ctx, s.resident, s.n_kept + s.n_residents, sizeof *s.resident);
   return status;

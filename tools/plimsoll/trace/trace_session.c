@@ -1,8 +1,8 @@
 /* What the trace commands read of a run: names, times, decisions, tensors. */
-#include "tools/plimsoll/trace/trace_session.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "tools/plimsoll/trace/trace_run.h"
 
 /* ---- reading ---- */
 

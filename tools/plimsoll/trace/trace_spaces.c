@@ -1,32 +1,110 @@
-/* plimsoll trace of a plan over spaces. The plan is read with its graph and checked; then a table of actions. By
- * hand: a screen where there is a terminal, else lines. */
-#include "tools/plimsoll/trace/trace_spaces.h"
-
+/* A run over spaces: reads a plan over spaces, a program's plan that pages, or the trace of one, which is looked at as
+ * a plan over spaces. Of a trace one training step is shown, that of the median length, so that its begins, ends and
+ * waits belong together. Then what is stepped through by hand. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "runtime/base/integers.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/page_options.h"
-#include "tools/plimsoll/plan_spaces.h"
-#include "tools/plimsoll/process.h"
+#include "tools/plimsoll/options.h"
+#include "tools/plimsoll/trace/trace_step.h"
 
-enum { LINE = 512 };
+/* ---- plans that page ---- */
 
-/* ---- the file ---- */
-
-static void close_plan(traced_spaces *t) {
-  plim_release(t->ctx, t->gap, t->n_gaps, sizeof *t->gap);
-  plim_space_inspect_close(&t->in);
-  plim_space_plan_free(t->own_plan);
-  trace_run_close(t);
-  plim_graph_free(t->own_graph);
+/* NULL: the file is no plan that pages, whatever else it is; others say what is wrong with it. */
+static plim_plan *load_paged(plim_context *ctx, const char *path) {
+  plim_plan *plan = NULL;
+  plim_space_plan *spaces = NULL;
+  if (plim_space_plan_load_any(ctx, path, &plan, &spaces) != PLIM_OK) return NULL;
+  plim_space_plan_free(spaces);
+  if (plan && plan->n_page_spaces > 0) return plan;
+  plim_plan_free(plan);
+  return NULL;
 }
 
-static int names_a_plan(const char *path) {
-  size_t n = strlen(path);
-  return n > 5 && strcmp(path + n - 5, ".json") == 0;
+static plim_status load_graph(traced_spaces *t, const char *plan) {
+  char path[PLIM_FILE_PATH_BYTES];
+  PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, path));
+  PLIM_TRY(plim_graph_load(t->ctx, path, &t->own_graph));
+  t->graph = t->own_graph;
+  return plim_plan_check(t->ctx, t->graph, t->paged);
 }
+
+/* ---- the step that is shown ---- */
+
+typedef struct candidate {
+  int64_t length_ns, run;
+} candidate;
+
+static int by_length(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->length_ns != y->length_ns) return x->length_ns < y->length_ns ? -1 : 1;
+  return plim_integers_compare(x->run, y->run);
+}
+
+static plim_status choose_step(traced_spaces *t) {
+  int32_t steps = t->paged->n_commands;
+  int64_t runs = t->trace->n_rows / steps;
+  candidate *c = NULL;
+  if (runs == 0) return PLIM_OK;
+  PLIM_TRY(plim_allocate(t->ctx, runs, sizeof *c, &c));
+  for (int64_t r = 0; r < runs; r++) {
+    c[r].run = r;
+    for (int32_t j = 0; j < steps; j++) {
+      const plim_trace_row *row = &t->trace->row[r * steps + j];
+      if (row->start_ns + row->time_ns > c[r].length_ns) c[r].length_ns = row->start_ns + row->time_ns;
+    }
+  }
+  qsort(c, (size_t)runs, sizeof *c, by_length);
+  t->row = t->trace->row + c[runs / 2].run * steps;
+  plim_release(t->ctx, c, runs, sizeof *c);
+  return PLIM_OK;
+}
+
+static plim_status take_transfers(traced_spaces *t) {
+  int64_t *ns = NULL, n = t->paged->n_commands;
+  if (!t->row) return PLIM_OK;
+  PLIM_TRY(plim_allocate(t->ctx, 3 * n, sizeof *ns, &ns));
+  for (int64_t j = 0; j < n; j++) {
+    ns[j] = t->row[j].start_ns;
+    ns[n + j] = t->row[j].time_ns;
+    ns[2 * n + j] = t->row[j].waited_ns;
+  }
+  plim_status status =
+      plim_paged_run_transfers(t->graph, t->paged, ns, ns + n, ns + 2 * n, &t->transfer, &t->n_transfers);
+  plim_release(t->ctx, ns, 3 * n, sizeof *ns);
+  return status;
+}
+
+static plim_status load_trace(traced_spaces *t, const char *path, const char *plan) {
+  char print[PLIM_FINGERPRINT_BYTES];
+  PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
+  PLIM_TRY(plim_plan_fingerprint(t->paged, print));
+  if (strcmp(print, t->trace->plan) != 0) {
+    return plim_fail(t->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, t->trace->plan, plan,
+                     print);
+  }
+  PLIM_TRY(choose_step(t));
+  return take_transfers(t);
+}
+
+static plim_status open_run(traced_spaces *t, const char *path, int *is) {
+  char beside[PLIM_FILE_PATH_BYTES];
+  const int is_plan = path_ends_in(path, ".json");
+  *is = 0;
+  if (!is_plan && plim_sibling_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
+  t->paged = t->own_paged = load_paged(t->ctx, is_plan ? path : beside);
+  if (!t->paged) return PLIM_OK;
+  *is = 1;
+  PLIM_TRY(load_graph(t, is_plan ? path : beside));
+  if (!is_plan) PLIM_TRY(load_trace(t, path, beside));
+  PLIM_TRY(plim_paged_run_spaces(t->graph, t->paged, &t->own_plan));
+  t->plan = t->own_plan;
+  return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
+}
+
+/* ---- files ---- */
 
 static plim_status open_space_plan(traced_spaces *t, const char *path) {
   char beside[PLIM_FILE_PATH_BYTES];
@@ -42,163 +120,135 @@ static plim_status open_space_plan(traced_spaces *t, const char *path) {
   return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
 }
 
-/* A plan of one arena is left to others, and so is its trace. */
-static plim_status open_plan(traced_spaces *t, const char *path) {
+plim_status trace_spaces_open(traced_spaces *t, const char *path) {
   int is = 0;
-  PLIM_TRY(trace_run_open(t, path, &is));
-  if (!is && names_a_plan(path)) PLIM_TRY(open_space_plan(t, path));
+  PLIM_TRY(open_run(t, path, &is));
+  if (!is && path_ends_in(path, ".json")) PLIM_TRY(open_space_plan(t, path));
   return t->plan ? plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps) : PLIM_OK;
+}
+
+void trace_spaces_close(traced_spaces *t) {
+  plim_release(t->ctx, t->gap, t->n_gaps, sizeof *t->gap);
+  plim_space_inspect_close(&t->in);
+  plim_space_plan_free(t->own_plan);
+  plim_release(t->ctx, t->transfer, t->n_transfers, sizeof *t->transfer);
+  plim_trace_free(t->trace);
+  plim_plan_free(t->own_paged);
+  plim_graph_free(t->own_graph);
+}
+
+/* ---- times ---- */
+
+int64_t trace_spaces_begin(const traced_spaces *t, int32_t c) {
+  return t->row ? t->row[c].start_ns : t->in.begin_ns[c];
+}
+
+int64_t trace_spaces_end(const traced_spaces *t, int32_t c) {
+  return t->row ? t->row[c].start_ns + t->row[c].time_ns : t->in.end_ns[c];
+}
+
+int64_t trace_spaces_length(const traced_spaces *t) {
+  int64_t most = 0;
+  for (int32_t c = 0; c < t->plan->n_commands; c++) {
+    if (trace_spaces_end(t, c) > most) most = trace_spaces_end(t, c);
+  }
+  return most;
+}
+
+/* ---- bytes ---- */
+
+static int by_moment(const void *a, const void *b) {
+  const trace_moment *x = a, *y = b;
+  if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
+  return plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
+}
+
+static void add_buffer(const traced_spaces *t, int32_t begin, int32_t end, int64_t bytes, trace_moment *m) {
+  int last = end == t->plan->n_commands;
+  m[0] = (trace_moment){begin > 0 ? trace_spaces_begin(t, begin) : 0, bytes};
+  m[1] = (trace_moment){last ? trace_spaces_length(t) : trace_spaces_end(t, end - 1), -bytes};
+}
+
+plim_status trace_spaces_bytes(const traced_spaces *t, int32_t space, trace_moment **out, int32_t *n) {
+  int64_t room = 2 * (int64_t)t->plan->n_buffers, live = 0;
+  int32_t events = 0, kept = 0;
+  trace_moment *m = NULL;
+  PLIM_TRY(plim_allocate(t->ctx, room, sizeof *m, &m));
+  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
+    const plim_space_buffer *b = &t->plan->buffer[i];
+    if (b->space != space) continue;
+    add_buffer(t, b->begin, b->end, b->bytes, m + events);
+    events += 2;
+  }
+  qsort(m, (size_t)events, sizeof *m, by_moment);
+  for (int32_t i = 0; i < events; i++) {
+    live += m[i].bytes;
+    if (i + 1 < events && m[i + 1].at_ns == m[i].at_ns) continue;
+    if (kept > 0 && m[kept - 1].bytes == live) continue;
+    m[kept++] = (trace_moment){m[i].at_ns, live};
+  }
+  plim_status status = plim_resize_array(t->ctx, &m, room, kept, sizeof *m);
+  if (status != PLIM_OK) {
+    plim_release(t->ctx, m, room, sizeof *m);
+    return status;
+  }
+  *out = m;
+  *n = kept;
+  return PLIM_OK;
 }
 
 /* ---- by hand ---- */
 
-static int is_any(const traced_spaces *t, int32_t c) {
-  (void)t, (void)c;
-  return 1;
+static plim_status is_any(const void *run, int32_t c, int *yes) {
+  (void)run, (void)c;
+  *yes = 1;
+  return PLIM_OK;
 }
 
-static int is_copy(const traced_spaces *t, int32_t c) {
-  return t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY;
+static plim_status is_copy(const void *run, int32_t c, int *yes) {
+  const traced_spaces *t = run;
+  *yes = t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY;
+  return PLIM_OK;
 }
 
-static int is_waiting(const traced_spaces *t, int32_t c) {
-  return plim_space_inspect_cause(&t->in, c, NULL) >= 0;
+static plim_status is_waiting(const void *run, int32_t c, int *yes) {
+  const traced_spaces *t = run;
+  *yes = plim_space_inspect_cause(&t->in, c, NULL) >= 0;
+  return PLIM_OK;
 }
 
-static int is_repeat(const traced_spaces *t, int32_t c) {
+static plim_status is_repeat(const void *run, int32_t c, int *yes) {
+  const traced_spaces *t = run;
   const plim_space_command *m = &t->plan->command[c];
-  return m->kind == PLIM_SPACE_COMMAND_RUN && t->in.run_of[m->op] != c;
-}
-
-static const struct {
-  char on, back;
-  int (*is)(const traced_spaces *t, int32_t c);
-  const char *what;
-} jumps[] = {{'n', 'p', is_any, "the next, the previous command"},
-             {'c', 'C', is_copy, "the next, the previous copy"},
-             {'w', 'W', is_waiting, "the next, the previous command whose queue stood idle for another"},
-             {'r', 'R', is_repeat, "the next, the previous recompute"}};
-enum { JUMPS = sizeof jumps / sizeof *jumps };
-
-int trace_spaces_jump(const traced_spaces *t, char key, int32_t c, int32_t *to) {
-  for (int i = 0; i < JUMPS; i++) {
-    if (key != jumps[i].on && key != jumps[i].back) continue;
-    int32_t by = key == jumps[i].on ? 1 : -1;
-    for (c += by; c >= 0 && c < t->plan->n_commands && !jumps[i].is(t, c);) c += by;
-    *to = c < t->plan->n_commands ? c : -1;
-    return 1;
-  }
-  return 0;
-}
-
-void trace_spaces_keys(FILE *to) {
-  for (int i = 0; i < JUMPS; i++) fprintf(to, "%c %c     %s\n", jumps[i].on, jumps[i].back, jumps[i].what);
-  fprintf(to, "g N     command N\nf NAME  the storage that an op of this name writes\ns       the plan as a whole\n");
-  fprintf(to, "h       this list\nq       quit\n");
-}
-
-static plim_status go(const traced_spaces *t, int32_t to, int32_t *c) {
-  if (to < 0 || to >= t->plan->n_commands) {
-    printf("there is no such command: they are 0 to %d\n", (int)t->plan->n_commands - 1);
-    return PLIM_OK;
-  }
-  *c = to;
-  return trace_spaces_step(t, to, stdout);
-}
-
-static plim_status obey(const traced_spaces *t, const char *line, int32_t *c) {
-  char key = *line ? *line : 'n', *end;
-  const char *word = line + strcspn(line, " ");
-  int32_t to;
-  word += strspn(word, " ");
-  if ((!*line || !line[1]) && trace_spaces_jump(t, key, *c, &to)) return go(t, to, c);
-  long n = strtol(word, &end, 10);
-  if (key == 'g' && end != word && !*end) return go(t, n >= 0 && n < INT32_MAX ? (int32_t)n : -1, c);
-  if (key == 's' && !line[1]) return trace_spaces_summary(t, stdout);
-  if (key == 'f' && *word) {
-    plim_status status = trace_spaces_storage(t, word, stdout);
-    if (status == PLIM_EUSAGE) printf("%s\n", plim_context_error(t->ctx));
-    return status == PLIM_EUSAGE ? PLIM_OK : status;
-  }
-  if (key != 'h') printf("\"%s\" is no command:\n", line);
-  trace_spaces_keys(stdout);
+  *yes = m->kind == PLIM_SPACE_COMMAND_RUN && t->in.run_of[m->op] != c;
   return PLIM_OK;
 }
 
-static plim_status prompt(const traced_spaces *t) {
-  char line[LINE];
-  int32_t c = 0;
-  PLIM_TRY(trace_spaces_step(t, 0, stdout));
-  while (!plim_context_cancelled(t->ctx)) {
-    if (isatty(STDIN_FILENO)) printf("command %d> ", (int)c);
-    (void)fflush(stdout);
-    interrupt_breaks_reads(1);
-    const char *got = fgets(line, sizeof line, stdin);
-    interrupt_breaks_reads(0);
-    if (!got || strcmp(line, "q\n") == 0 || strcmp(line, "q") == 0) break;
-    line[strcspn(line, "\r\n")] = 0;
-    PLIM_TRY(obey(t, line, &c));
-  }
-  return PLIM_OK;
+static const trace_jump jumps[] = {
+    {'n', "next command", "command", 1, is_any},
+    {'p', "previous command", "command", -1, is_any},
+    {'c', "next copy", "copy", 1, is_copy},
+    {'C', "previous copy", "copy", -1, is_copy},
+    {'w', "next command whose queue stood idle for another", "command whose queue stood idle", 1, is_waiting},
+    {'W', "previous such command", "command whose queue stood idle", -1, is_waiting},
+    {'r', "next recompute", "recompute", 1, is_repeat},
+    {'R', "previous recompute", "recompute", -1, is_repeat},
+    {0},
+};
+
+static const trace_line lines[] = {{"f", " NAME", "the storage that an op of this name writes", trace_step_tensor},
+                                   {0}};
+
+static plim_status view_command(const void *run, int32_t c, FILE *to) {
+  return trace_spaces_step(run, c, to);
 }
 
-/* ---- actions ---- */
-
-static plim_status summary(session *s, const traced_spaces *t) {
-  figures f;
-  if (!s->o->json) return trace_spaces_summary(t, stdout);
-  figures_begin(&f, 1, NULL, NULL);
-  plan_spaces_figures(&f, t->graph, t->plan);
-  if (t->trace) {
-    json_t *list = paging_transfers_json(t->graph, t->paged, t->transfer, t->n_transfers);
-    (void)json_object_set_new(f.object, "transfers", list);
-  }
-  figures_print(&f, 1);
-  figures_end(&f);
-  return PLIM_OK;
+static plim_status view_storage(const void *run, const char *name, FILE *to) {
+  return trace_spaces_storage(run, name, to);
 }
 
-static plim_status step(session *s, const traced_spaces *t) {
-  const options *o = s->o;
-  int shown = 0;
-  if (o->find) return (o->json ? trace_spaces_storage_json : trace_spaces_storage)(t, o->find, stdout);
-  if (o->at >= t->plan->n_commands) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the commands of this plan are 0 to %d", (long long)o->at,
-                     (int)t->plan->n_commands - 1);
-  }
-  if (o->at >= 0) return (o->json ? trace_spaces_step_json : trace_spaces_step)(t, (int32_t)o->at, stdout);
-#ifdef PLIM_HAVE_CURSES
-  if (!o->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) PLIM_TRY(trace_spaces_screen(t, &shown));
-#endif
-  return shown ? PLIM_OK : prompt(t);
+static plim_status view_summary(const void *run, FILE *to) {
+  return trace_spaces_summary(run, to);
 }
 
-static plim_status export(session *s, const traced_spaces *t) {
-  return trace_spaces_export(t, s->o->output);
-}
-
-static plim_status refuse(session *s, const traced_spaces *t) {
-  return plim_fail(s->ctx, PLIM_EUSAGE,
-                   "trace %s is for runs in one arena; this plan has %d queues over %d spaces: use summary, step or "
-                   "export",
-                   s->o->file, (int)t->plan->n_queues, (int)t->plan->n_spaces);
-}
-
-static const struct {
-  const char *name;
-  plim_status (*run)(session *s, const traced_spaces *t);
-} actions[] = {{"summary", summary}, {"step", step}, {"export", export}};
-enum { ACTIONS = sizeof actions / sizeof *actions };
-
-plim_status trace_spaces(session *s, const char *name, const char *path, int *is) {
-  traced_spaces t = {.ctx = s->ctx};
-  int row = 0;
-  while (row < ACTIONS && strcmp(actions[row].name, name) != 0) row++;
-  interrupt_at_once(1);
-  plim_status status = open_plan(&t, path);
-  interrupt_at_once(0);
-  *is = t.plan != NULL;
-  if (status == PLIM_OK && t.plan) status = row < ACTIONS ? actions[row].run(s, &t) : refuse(s, &t);
-  close_plan(&t);
-  return status;
-}
+const trace_kind trace_kind_spaces = {jumps, lines, view_command, view_storage, view_summary};

@@ -1,16 +1,10 @@
 /* The screen of trace step for a plan over spaces. The text of one command in rows of the terminal's width; a key
  * leads to another command or moves the rows. */
 #include <curses.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tools/plimsoll/trace/trace_panes.h"
-#include "tools/plimsoll/trace/trace_screen.h"
-#include "tools/plimsoll/trace/trace_spaces.h"
-
-enum { INTERRUPT = 3 /* Ctrl-C */, ESCAPE = 27, WAIT_MS = 200, ANSWER = 80 };
+#include "tools/plimsoll/trace/trace_step.h"
 
 typedef struct plan_screen {
   const traced_spaces *t;
@@ -27,9 +21,13 @@ static plim_status show(plan_screen *s, char view, const char *name) {
   s->scrolled = 0;
   if (view == 's') return trace_spaces_summary(s->t, s->pane.to);
   if (view == 'f') return trace_spaces_storage(s->t, name, s->pane.to);
-  if (view == '?') trace_spaces_keys(s->pane.to);
-  if (view == '?') fprintf(s->pane.to, "arrows, PgUp, PgDn move the rows; any key of the list leads back\n");
-  return view == '?' ? PLIM_OK : trace_spaces_step(s->t, s->c, s->pane.to);
+  if (view != '?') return trace_spaces_step(s->t, s->c, s->pane.to);
+  for (const trace_jump *j = trace_kind_spaces.jump; j->key; j++) fprintf(s->pane.to, "%c     %s\n", j->key, j->what);
+  fprintf(s->pane.to,
+          "g     go to a command by its number\nf /   the storage that an op of this name writes\n"
+          "s     the plan as a whole\n? h   this list\nq     quit\n"
+          "arrows, PgUp, PgDn move the rows; any key of the list leads back\n");
+  return PLIM_OK;
 }
 
 static void draw(plan_screen *s) {
@@ -50,32 +48,8 @@ static void draw(plan_screen *s) {
   (void)refresh();
 }
 
-/* INTERRUPT after a signal, too; ERR when the terminal is gone. */
-static int next_key(const plan_screen *s) {
-  for (;;) {
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    int key = plim_context_cancelled(s->t->ctx) ? INTERRUPT : getch();
-    if (key != ERR) return key;
-    if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL))) return ERR;
-  }
-}
-
-/* A line typed after a question; "" when it was given up. */
-static void ask(plan_screen *s, const char *question, char answer[ANSWER]) {
-  int n = 0;
-  answer[0] = 0;
-  for (;;) {
-    (void)snprintf(s->message, sizeof s->message, "%s %s", question, answer);
-    draw(s);
-    int key = next_key(s);
-    s->message[0] = 0;
-    if (key == '\n' || key == '\r' || key == KEY_ENTER) return;
-    if (key == ESCAPE || key == INTERRUPT || key == ERR) n = 0;
-    if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && n > 0) n--;
-    if (key >= ' ' && key < 127 && n < ANSWER - 1) answer[n++] = (char)key;
-    answer[n] = 0;
-    if (key == ESCAPE || key == INTERRUPT || key == ERR) return;
-  }
+static void ask(const plan_screen *s, const char *question, char answer[TRACE_ANSWER]) {
+  trace_terminal_ask(s->t->ctx, LINES - 1, question, answer);
 }
 
 static plim_status go(plan_screen *s, int32_t c) {
@@ -89,28 +63,39 @@ static plim_status go(plan_screen *s, int32_t c) {
 }
 
 static plim_status find(plan_screen *s) {
-  char answer[ANSWER];
+  char answer[TRACE_ANSWER];
   ask(s, "storage that an op of this name writes:", answer);
   if (!answer[0]) return PLIM_OK;
-  if (trace_spaces_find(s->t, answer) >= 0) return show(s, 'f', answer);
+  plim_status status = show(s, 'f', answer);
+  if (status != PLIM_EUSAGE) return status;
+  PLIM_TRY(show(s, 0, NULL));
   (void)snprintf(s->message, sizeof s->message, "the graph has no op or tensor '%s'", answer);
   return PLIM_OK;
 }
 
 static plim_status go_asked(plan_screen *s) {
-  char answer[ANSWER], *end;
+  char answer[TRACE_ANSWER], *end;
   ask(s, "command:", answer);
   if (!answer[0]) return PLIM_OK;
   long n = strtol(answer, &end, 10);
   return go(s, *end || n < 0 || n > INT32_MAX ? -1 : (int32_t)n);
 }
 
-static plim_status obey(plan_screen *s, int key) {
+static plim_status jump(plan_screen *s, const trace_jump *by) {
   int32_t to;
+  PLIM_TRY(trace_jump_to(by, s->t, s->t->plan->n_commands, s->c, &to));
+  if (to >= 0) return go(s, to);
+  (void)snprintf(s->message, sizeof s->message, "there is no %s %s command %d", by->none,
+                 by->direction > 0 ? "after" : "before", (int)s->c);
+  return PLIM_OK;
+}
+
+static plim_status obey(plan_screen *s, int key) {
   int page = LINES > 2 ? LINES - 2 : 1;
   if (key == KEY_RIGHT || key == ' ' || key == '\n') key = 'n';
   if (key == KEY_LEFT) key = 'p';
-  if (key > 0 && key < 127 && trace_spaces_jump(s->t, (char)key, s->c, &to)) return go(s, to);
+  const trace_jump *by = key > 0 && key < 127 ? trace_jump_find(trace_kind_spaces.jump, (char)key) : NULL;
+  if (by) return jump(s, by);
   switch (key) {
     case KEY_DOWN:
       s->scrolled++;
@@ -134,10 +119,10 @@ static plim_status obey(plan_screen *s, int key) {
     case '?':
     case 'h':
       return show(s, '?', NULL);
-    case ESCAPE:
+    case TRACE_KEY_ESCAPE:
       return show(s, 0, NULL);
     case 'q':
-    case INTERRUPT:
+    case TRACE_KEY_INTERRUPT:
     case ERR:
       s->ended = 1;
       return PLIM_OK;
@@ -148,24 +133,17 @@ static plim_status obey(plan_screen *s, int key) {
 
 plim_status trace_spaces_screen(const traced_spaces *t, int *shown) {
   plan_screen s = {.t = t};
-  SCREEN *terminal = trace_terminal_known() ? newterm(NULL, stdout, stdin) : NULL;
+  void *terminal = trace_terminal_open();
   *shown = terminal != NULL;
   if (!terminal) return PLIM_OK;
-  (void)raw(); /* Ctrl-C is a key */
-  (void)noecho();
-  (void)keypad(stdscr, TRUE);
-  (void)set_escdelay(25);
-  timeout(WAIT_MS);
-  (void)curs_set(0);
   plim_status status = show(&s, 0, NULL);
   while (status == PLIM_OK && !s.ended) {
     draw(&s);
-    int key = next_key(&s);
+    int key = trace_terminal_key(t->ctx);
     s.message[0] = 0;
     if (key != KEY_RESIZE) status = obey(&s, key);
   }
-  (void)endwin();
-  delscreen(terminal);
+  trace_terminal_close(terminal);
   trace_pane_close(&s.pane);
   return status;
 }

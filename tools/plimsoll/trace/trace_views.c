@@ -1,22 +1,13 @@
-/* Text views of a run: the whole of it, its commands, tensors, addresses. */
-#include "tools/plimsoll/trace/trace_views.h"
-
+/* Text views of a run in one arena: its commands, why storages are absent or were evicted, tensors, the whole. Commands
+ * are printed as they are counted in the plan, from 0. */
 #include <stdlib.h>
 
 #include "runtime/base/integers.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/figures.h"
-#include "tools/plimsoll/trace/trace_panes.h"
-
-/* ==== views ==== */
-
-/* Text views. Steps are printed as they are counted in the plan, from 0. */
+#include "tools/plimsoll/trace/trace_run.h"
 
 enum { STRIP = 72 /* characters of the arena strip */, LIST = 24 };
-
-static const char *size_text(int64_t bytes, char *text) {
-  return plim_size_print(bytes, text);
-}
 
 static void print_times(const traced *t, int32_t command, FILE *to) {
   int64_t planned = traced_planned_ns(t, command), measured = t->measured_ns[command];
@@ -30,7 +21,7 @@ static int is_persistent(const traced *t, int32_t storage) {
   return storage >= 0 && plim_role_persistent(t->graph->storage[storage].role);
 }
 
-/* ---- a command ---- */
+/* ==== a command ==== */
 
 /* Two rows: what is where; below it, when room was made before the command, the windows of the first decision, with
  * which the reasons begin. */
@@ -41,7 +32,7 @@ static plim_status print_strip(const traced *t, int32_t command, FILE *to) {
   int32_t first, n = traced_choices(t, command, &choice, &first);
   cell[STRIP] = 0;
   PLIM_TRY(trace_strip(t, command, STRIP, cell));
-  fprintf(to, "  |%s| %s\n", cell, size_text(trace_strip_bytes(t), size));
+  fprintf(to, "  |%s| %s\n", cell, plim_size_print(trace_strip_bytes(t), size));
   if (n > 0) {
     PLIM_TRY(plim_decision_log_explain(t->decisions, first, &why));
     trace_strip_windows(t, why, STRIP, cell);
@@ -73,13 +64,13 @@ static void print_changes(const traced *t, int32_t command, FILE *to) {
     const char *what = buffer->begin == command ? "made" : ends ? "last used" : NULL;
     if (!what) continue;
     fprintf(to, "  %-9s %s, %s\n", what, plim_inspect_name(t->inspect, buffer->storage),
-            size_text(buffer->bytes, size));
+            plim_size_print(buffer->bytes, size));
   }
   int32_t evicted = 0;
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     if (!is_evicted(t, command, s) || evicted++ >= LIST) continue;
     fprintf(to, "  evicted   %s, %s\n", plim_inspect_name(t->inspect, s),
-            size_text(plim_align_up(t->graph->storage[s].bytes, PLIM_ALIGN), size));
+            plim_size_print(plim_align_up(t->graph->storage[s].bytes, PLIM_ALIGN), size));
   }
   if (evicted > LIST) fprintf(to, "  evicted   %d more\n", (int)(evicted - LIST));
 }
@@ -107,8 +98,9 @@ plim_status trace_view_command(const traced *t, int32_t command, FILE *to) {
           plim_inspect_is_repeat(t->inspect, command) ? ", again" : "",
           s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : "");
   print_times(t, command, to);
-  fprintf(to, "\n  live %s", size_text(plim_inspect_live_bytes(t->inspect, command), live));
-  if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) fprintf(to, " of a budget of %s", size_text(plan->budget_bytes, cap));
+  fprintf(to, "\n  live %s", plim_size_print(plim_inspect_live_bytes(t->inspect, command), live));
+  if (plan->budget_bytes < PLIM_BYTES_UNLIMITED)
+    fprintf(to, " of a budget of %s", plim_size_print(plan->budget_bytes, cap));
   fprintf(to, "\n");
   print_clock(t, command, to);
   if (traced_fails_at(t, command)) fprintf(to, "  %s: the run ends with this command\n", traced_end_title(t));
@@ -127,7 +119,7 @@ static void print_persistent(const traced *t, const plim_resident *row, int32_t 
     bytes += t->plan->buffer[row[i].buffer].bytes;
     count++;
   }
-  if (count > 0) fprintf(to, "%12s  %10s  %d persistent tensors\n", "", size_text(bytes, size), (int)count);
+  if (count > 0) fprintf(to, "%12s  %10s  %d persistent tensors\n", "", plim_size_print(bytes, size), (int)count);
 }
 
 plim_status trace_view_residents(const traced *t, int32_t command, FILE *to) {
@@ -140,7 +132,7 @@ plim_status trace_view_residents(const traced *t, int32_t command, FILE *to) {
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[row[i].buffer];
     if (is_persistent(t, row[i].storage)) continue;
-    fprintf(to, "%12s  %10s  %-28s  ", traced_address(buffer->offset, address), size_text(buffer->bytes, size),
+    fprintf(to, "%12s  %10s  %-28s  ", traced_address(buffer->offset, address), plim_size_print(buffer->bytes, size),
             plim_inspect_name(t->inspect, row[i].storage));
     if (row[i].next_use < 0) {
       fprintf(to, "-\n");
@@ -177,7 +169,7 @@ static void print_break(const traced *t, const plim_absence *a, FILE *to) {
     return;
   }
   const char *op = traced_op_name(t, a->full_command);
-  (void)size_text(a->over_bytes, over);
+  (void)plim_size_print(a->over_bytes, over);
   if (a->breaks == PLIM_BREAKS_BUDGET) {
     fprintf(to, "    keeping it would exceed the budget first at command %d (%s), by %s\n", (int)a->full_command, op,
             over);
@@ -206,7 +198,7 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
     fprintf(to, "    no other tensor could have been evicted instead\n");
   if (a->other < 0) return;
   fprintf(to, "    instead %s (%s) could have gone: its op takes %.1f us\n", plim_inspect_name(t->inspect, a->other),
-          size_text(a->other_bytes, bytes), (double)a->other_ns / 1e3);
+          plim_size_print(a->other_bytes, bytes), (double)a->other_ns / 1e3);
 }
 
 plim_status trace_view_drops(const traced *t, int32_t command, FILE *to) {
@@ -233,18 +225,212 @@ plim_status trace_view_absences(const traced *t, int32_t command, FILE *to) {
   return PLIM_OK;
 }
 
+/* ==== why ==== */
+
+/* Why an online run evicted: windows with the terms of their scores, and what kept the other blocks. Lines are at most
+ * 78 columns where names allow it, since panes cut them. */
+
+enum {
+  WINDOWS = 3 /* shown */,
+  BLOCKS = 8 /* of a window */,
+  NAMES = 6 /* after one reason */,
+  DECISIONS = 3 /* of a command */,
+  MARGIN = 76
+};
+
+static const char *storage_name(const traced *t, int32_t storage) {
+  return plim_inspect_name(t->inspect, storage);
+}
+
+/* ---- scores ---- */
+
+static double us(int64_t ns) {
+  return (double)ns / 1e3;
+}
+
+/* own cost + neighbours over distance: the terms that the policy has. */
+static void print_terms(const traced *t, const plim_decision_block *p, FILE *to) {
+  const plim_policy *policy = plim_decision_log_config(t->decisions)->policy;
+  char size[PLIM_SIZE_TEXT_BYTES];
+  fprintf(to, "    %-26s %9s", storage_name(t, p->storage), plim_size_print(p->bytes, size));
+  if (policy->cost == PLIM_COST_ACCESS) {
+    fprintf(to, "  used %.1f us ago\n", us(p->stale_ns));
+    return;
+  }
+  fprintf(to, "  score %.4g =", p->score);
+  if (policy->cost == PLIM_COST_ONE) fprintf(to, " 1");
+  if (policy->cost >= PLIM_COST_OWN) fprintf(to, " own %.1f us", us(p->own_ns));
+  if (policy->cost >= PLIM_COST_ANCESTORS) fprintf(to, " + missing %.1f us", us(p->neighbour_ns));
+  if (policy->size == PLIM_PER_BYTES) fprintf(to, " / bytes");
+  if (policy->size == PLIM_PER_HOLE) fprintf(to, " / bytes with free neighbours");
+  if (policy->stale) fprintf(to, policy->forecast ? " / next use in %.1f us" : " / unused %.1f us", us(p->distance_ns));
+  fprintf(to, "\n");
+}
+
+static void print_window(const traced *t, const plim_decision_reasons *why, int32_t i, FILE *to) {
+  static const char *const title[WINDOWS] = {"taken", "runner-up", "third"};
+  const plim_decision_window *w = &why->window[i];
+  char bytes[PLIM_SIZE_TEXT_BYTES], evicted[PLIM_SIZE_TEXT_BYTES];
+  int64_t begin = why->block[w->begin].offset;
+  int32_t shown = 0, held = 0;
+  fprintf(to, "  %s: addresses %lld to %lld, %s, evicts %s\n", title[i], (long long)begin, (long long)begin + w->bytes,
+          plim_size_print(w->bytes, bytes), plim_size_print(w->evicted_bytes, evicted));
+  fprintf(to, "    score %.4g%s", w->together, w->together == w->score ? "" : " as a whole");
+  if (w->together != w->score) fprintf(to, ", %.4g block by block", w->score);
+  fprintf(to, "\n");
+  for (int32_t k = w->begin; k < w->end; k++) held += why->block[k].state == PLIM_ARENA_BLOCK_EVICTABLE;
+  for (int32_t k = w->begin; k < w->end && shown < BLOCKS; k++) {
+    if (why->block[k].state != PLIM_ARENA_BLOCK_EVICTABLE) continue;
+    print_terms(t, &why->block[k], to);
+    shown++;
+  }
+  if (held > shown) fprintf(to, "    and %d more\n", (int)(held - shown));
+}
+
+/* ---- what keeps the others ---- */
+
+static void print_keeper(const traced *t, const plim_decision_block *p, FILE *to) {
+  switch (p->state) {
+    case PLIM_ARENA_BLOCK_PINNED:
+      if (p->by >= 0) fprintf(to, "pinned for %s:", traced_op(t, p->by));
+      if (p->by < 0) fprintf(to, "pinned to the end of the step:");
+      return;
+    case PLIM_ARENA_BLOCK_TOO_LATE:
+      if (p->by >= 0) fprintf(to, "cannot be recomputed once %s is updated:", storage_name(t, p->by));
+      if (p->by < 0) fprintf(to, "cannot be recomputed in time:");
+      return;
+    case PLIM_ARENA_BLOCK_PERSISTENT:
+      fprintf(to, "persistent:");
+      return;
+    case PLIM_ARENA_BLOCK_INPUT:
+      fprintf(to, "written from outside, made by no op:");
+      return;
+    case PLIM_ARENA_BLOCK_SMALL:
+      fprintf(to, "small, in an area where nothing is evicted:");
+      return;
+    case PLIM_ARENA_BLOCK_UNUSED:
+    case PLIM_ARENA_BLOCK_EVICTABLE:
+      return;
+  }
+}
+
+static int same_keeper(const plim_decision_block *a, const plim_decision_block *b) {
+  return a->state == b->state && a->by == b->by;
+}
+
+/* One line a reason: the blocks that it keeps. */
+static void print_kept(const traced *t, const plim_decision_reasons *why, FILE *to) {
+  for (int32_t i = 0; i < why->n_blocks; i++) {
+    const plim_decision_block *p = &why->block[i];
+    int32_t n = 0, first = 1;
+    int64_t bytes = 0;
+    char size[PLIM_SIZE_TEXT_BYTES];
+    if (p->state <= PLIM_ARENA_BLOCK_EVICTABLE) continue;
+    for (int32_t k = 0; k < i && first; k++) first = !same_keeper(&why->block[k], p);
+    if (!first) continue;
+    fprintf(to, "  ");
+    print_keeper(t, p, to);
+    for (int32_t k = i; k < why->n_blocks; k++) {
+      if (!same_keeper(&why->block[k], p)) continue;
+      bytes += why->block[k].bytes;
+      if (n++ < NAMES && p->state >= PLIM_ARENA_BLOCK_PINNED)
+        fprintf(to, " %s", storage_name(t, why->block[k].storage));
+    }
+    fprintf(to, " (%d, %s)\n", (int)n, plim_size_print(bytes, size));
+  }
+}
+
+/* ---- a decision ---- */
+
+static void print_request(const traced *t, const plim_decision *c, const plim_decision_reasons *why, FILE *to) {
+  char bytes[PLIM_SIZE_TEXT_BYTES], all[PLIM_SIZE_TEXT_BYTES], largest[PLIM_SIZE_TEXT_BYTES];
+  fprintf(to, "%s needs room for %s, %s\n", traced_op(t, c->request.op),
+          c->request.storage >= 0 ? storage_name(t, c->request.storage) : "its workspace",
+          plim_size_print(c->request.bytes, bytes));
+  fprintf(to, "  free are %s, at most %s in one block\n", plim_size_print(why->free_bytes, all),
+          plim_size_print(why->largest_free_bytes, largest));
+}
+
+static void print_single(const traced *t, const plim_decision_reasons *why, FILE *to) {
+  fprintf(to, "  evicted:\n");
+  print_terms(t, &why->block[why->taken], to);
+  if (why->runner_up < 0) return;
+  fprintf(to, "  next candidate:\n");
+  print_terms(t, &why->block[why->runner_up], to);
+}
+
+static plim_status print_way_out(const traced *t, const plim_decision_reasons *why, FILE *to) {
+  char extra[PLIM_SIZE_TEXT_BYTES], enough[PLIM_SIZE_TEXT_BYTES];
+  int64_t bytes, budget = t->plan->budget_bytes;
+  fprintf(to, "  out of memory: nothing that is left may go, and no window is large enough\n");
+  fprintf(to, "  %s more at the end of the arena would be room here\n", plim_size_print(why->extra_bytes, extra));
+  PLIM_TRY(plim_decision_log_enough(t->decisions, 2 * budget + why->extra_bytes, &bytes));
+  if (bytes < 0) {
+    fprintf(to, "  this policy does not fit into twice the memory either\n");
+  } else {
+    fprintf(to, "  from the start this policy fits into %s: %lld bytes more\n", plim_size_print(bytes, enough),
+            (long long)(bytes - budget));
+  }
+  return PLIM_OK;
+}
+
+static plim_status print_decision(const traced *t, const plim_decision *c, int32_t id, FILE *to) {
+  const plim_decision_reasons *why;
+  PLIM_TRY(plim_decision_log_explain(t->decisions, id, &why));
+  print_request(t, c, why, to);
+  for (int32_t i = 0; i < why->n_windows && i < WINDOWS; i++) print_window(t, why, i, to);
+  if (why->n_windows == 1) fprintf(to, "  no other window is large enough\n");
+  if (why->taken >= 0) print_single(t, why, to);
+  if (c->n_evicted == 0) PLIM_TRY(print_way_out(t, why, to));
+  print_kept(t, why, to);
+  return PLIM_OK;
+}
+
+static plim_status print_reasons(const traced *t, int32_t command, FILE *to) {
+  const plim_decision *choice;
+  int32_t first, n = traced_choices(t, command, &choice, &first);
+  for (int32_t i = 0; i < n; i++) {
+    if (i >= DECISIONS && i + 1 < n) continue; /* the last one made the room, or did not */
+    if (i + 1 == n && n > DECISIONS + 1) fprintf(to, "and %d decisions more, then\n", (int)(n - DECISIONS - 1));
+    PLIM_TRY(print_decision(t, &choice[i], first + i, to));
+  }
+  return PLIM_OK;
+}
+
+/* ---- the tree ---- */
+
+static void print_tree(const traced *t, int32_t command, FILE *to) {
+  int32_t begin, root = traced_tree(t, command, &begin), depth = 0, least = INT32_MAX;
+  int64_t sum_ns = 0;
+  if (begin == root) return;
+  for (int32_t j = begin; j < root; j++) {
+    sum_ns += traced_planned_ns(t, j);
+    int32_t here = plim_decision_log_depth(t->decisions, j);
+    if (here > depth) depth = here;
+    if (here < least) least = here;
+  }
+  fprintf(to, "for command %d, %s: %d run%s again, %.1f us, %d deep\n", (int)root, traced_op_name(t, root),
+          (int)(root - begin), root - begin == 1 ? "" : "s", us(sum_ns), (int)depth);
+  for (int32_t j = root; j >= begin; j--) {
+    int32_t indent = j == root ? 0 : 2 * (plim_decision_log_depth(t->decisions, j) - least + 1);
+    if (indent > MARGIN / 2) indent = MARGIN / 2;
+    fprintf(to, "%s%*scommand %d  %s, %.1f us\n", j == command ? ">" : " ", (int)indent, "", (int)j,
+            traced_op_name(t, j), us(traced_planned_ns(t, j)));
+  }
+}
+
 plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to) {
   const plim_decision *choice;
   int32_t first;
   if (!t->decisions) return trace_view_absences(t, command, to);
   if (traced_fails_at(t, command)) fprintf(to, "%s\n", plim_decision_log_failure(t->decisions));
   if (traced_choices(t, command, &choice, &first) == 0) fprintf(to, "nothing had to go for this command\n");
-  PLIM_TRY(trace_reasons(t, command, to));
-  trace_tree(t, command, to);
+  PLIM_TRY(print_reasons(t, command, to));
+  print_tree(t, command, to);
   return PLIM_OK;
 }
 
-/* ---- a tensor ---- */
+/* ==== a tensor ==== */
 
 static void print_uses(const traced *t, int32_t storage, const plim_plan_buffer *buffer, FILE *to) {
   int32_t shown = 0;
@@ -262,7 +448,7 @@ plim_status trace_view_tensor(const traced *t, const char *name, FILE *to) {
   PLIM_TRY(traced_find_tensor(t, name, &value));
   int32_t storage = t->graph->value[value].storage;
   const plim_storage *st = &t->graph->storage[storage];
-  fprintf(to, "%s: %s, %s%s%s\n", name, plim_role_name(st->role), size_text(st->bytes, size),
+  fprintf(to, "%s: %s, %s%s%s\n", name, plim_role_name(st->role), plim_size_print(st->bytes, size),
           st->producer >= 0 ? ", made by " : "", st->producer >= 0 ? t->graph->op[st->producer].name : "");
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];

@@ -1,9 +1,23 @@
-/* plimsoll plan --front: plans for a range of budgets, as JSON, CSV or SVG. */
-#ifndef PLIM_TOOLS_PLIMSOLL_BUDGET_FRONT_H
-#define PLIM_TOOLS_PLIMSOLL_BUDGET_FRONT_H
+/* The parts of plimsoll plan: over spaces (plan_spaces.c), and for a range of budgets (budget_front.c). */
+#ifndef PLIM_TOOLS_PLIMSOLL_CMD_PLAN_H
+#define PLIM_TOOLS_PLIMSOLL_CMD_PLAN_H
 
 #include "planner/spaces/space_make.h"
+#include "runtime/graph/space/space_plan.h"
+#include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
+
+/* ==== plans over spaces: a graph on a platform ==== */
+
+/* Do the options ask for a plan over spaces? */
+int plan_spaces_wanted(const options *o);
+
+plim_status plan_spaces(session *s, const plim_graph *graph);
+
+/* What a plan over spaces comes to, as rows: of plan and of check. */
+void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_plan *plan);
+
+/* ==== fronts: plans for a range of budgets, as JSON, CSV or SVG ==== */
 
 typedef struct budget_request {
   const plim_graph *graph;
