@@ -41,14 +41,13 @@ Test(cli_trace_online, evictions_of_an_online_run_have_their_windows_scores_and_
   expect_words("there is no request without room after command ");
 }
 
-/* Of a step with several evictions the row below the strip shows the one with which the reasons begin. */
-/* Several budgets, since in some no command has two evictions, and in some there is no way. */
+/* Of a command with several evictions the row below the strip shows the one with which the reasons begin. Several
+ * budgets, since in some no command has two evictions. */
 Test(cli_trace_online, the_window_below_the_strip_is_the_first_of_the_reasons) {
   last_run = plim_test_shell(
-      "for memory in 40 36 34 32 30; do $PLIMSOLL train --model resnet20 --data synthetic --batch 8 --model-costs "
-      "--online coop --memory $memory% --steps 1 --trace w.jsonl >w.txt 2>&1 || continue; "
-      "whole=$($PLIMSOLL trace summary w.jsonl --json | sed -n 's/.*\"budget_bytes\": \\([0-9]*\\).*/\\1/p') && "
-      "for i in $(seq 60); do echo d; echo y; done | $PLIMSOLL trace step w.jsonl | awk -v whole=$whole "
+      "for memory in 45 42.5 42 41 40.5; do run=\"--graph o.plan.graph.json --online coop --memory $memory%\"; "
+      "whole=$($PLIMSOLL trace summary $run --json | sed -n 's/.*\"budget_bytes\": \\([0-9]*\\).*/\\1/p') && "
+      "for i in $(seq 60); do echo d; echo y; done | $PLIMSOLL trace step $run | awk -v whole=$whole "
       "'/of the first eviction of/ {column = index($0, \"[\") - 4; next} /taken: addresses/ && column {"
       "print column == int($3 / whole * 72) ? \"alike\" : \"another\"; column = 0}' || exit 1; done");
   plim_test_expect(0, "");
