@@ -5,6 +5,7 @@
 #include "runtime/base/file.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
+#include "tests/support/terminal.h"
 
 /* The first output is large, cheap to copy and costly to recompute. */
 static const char paged[] =
@@ -100,6 +101,29 @@ Test(cli_trace_spaces, pictures_have_a_row_a_queue_and_escaped_names) {
   cr_expect_eq(bars, 7); /* five runs, a copy out and one in */
   json_decref(o);
 }
+
+#ifdef PLIM_HAVE_CURSES
+Test(cli_trace_spaces, a_screen_jumps_finds_and_explains_its_keys) {
+  plim_test_terminal_open("$PLIMSOLL trace step p.json", "vt100", 40, 120);
+  plim_test_terminal_expect("command 0 of 7: run first");
+  plim_test_terminal_keys("c");
+  plim_test_terminal_expect(": copy first");
+  plim_test_terminal_keys("r");
+  plim_test_terminal_expect("there is no recompute after command");
+  plim_test_terminal_keys("g99\r");
+  plim_test_terminal_expect("there is no such command: they are 0 to 6");
+  plim_test_terminal_keys("ffirst#0\r");
+  plim_test_terminal_expect("first#0: 1,000 bytes");
+  plim_test_terminal_keys("fnobody\r");
+  plim_test_terminal_expect("the graph has no op or tensor 'nobody'");
+  plim_test_terminal_keys("?");
+  plim_test_terminal_expect("next command whose queue stood idle for another");
+  plim_test_terminal_keys("s");
+  plim_test_terminal_expect("1 times a storage leaves a space and returns");
+  plim_test_terminal_keys("q");
+  cr_assert_eq(plim_test_terminal_close(), 0);
+}
+#endif
 
 /* Times that the graph gives by device have the unit of its file, whatever that is. */
 Test(cli_trace_spaces, plan_draws_what_export_draws) {

@@ -199,11 +199,11 @@ static plim_status act_on_arena(session *s, int32_t row) {
 static plim_status act_on_spaces(session *s, int32_t row, int *is) {
   traced_spaces t = {.ctx = s->ctx};
   interrupt_at_once(1);
-  plim_status status = trace_spaces_open(&t, s->o->second);
+  plim_status status = plim_inspected_spaces_open(s->ctx, s->o->second, &t);
   interrupt_at_once(0);
   *is = t.plan != NULL;
   if (status == PLIM_OK && t.plan) status = actions[row].of_spaces(s, &t);
-  trace_spaces_close(&t);
+  plim_inspected_spaces_close(&t);
   return status;
 }
 

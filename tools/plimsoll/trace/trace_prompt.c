@@ -1,5 +1,5 @@
 /* Stepping by lines. Every kind of run has the lines of one table; each moves to a command of the plan, or shows
- * something about the current one. Then the jumps and lines of a run in one arena. */
+ * something about the current one. Then the jumps and lines of each kind. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -264,3 +264,53 @@ static plim_status view_summary(const void *run, FILE *to) {
 }
 
 const trace_kind trace_kind_arena = {arena_jumps, arena_lines, view_command, view_tensor, view_summary};
+
+/* ==== a run over spaces ==== */
+
+static plim_status is_copy(const void *run, int32_t c, int *yes) {
+  const traced_spaces *t = run;
+  *yes = t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY;
+  return PLIM_OK;
+}
+
+static plim_status is_waiting(const void *run, int32_t c, int *yes) {
+  const traced_spaces *t = run;
+  *yes = plim_space_inspect_cause(&t->in, c, NULL) >= 0;
+  return PLIM_OK;
+}
+
+static plim_status is_repeat(const void *run, int32_t c, int *yes) {
+  const traced_spaces *t = run;
+  const plim_space_command *m = &t->plan->command[c];
+  *yes = m->kind == PLIM_SPACE_COMMAND_RUN && t->in.run_of[m->op] != c;
+  return PLIM_OK;
+}
+
+static const trace_jump space_jumps[] = {
+    {'n', "next command", "command", 1, always},
+    {'p', "previous command", "command", -1, always},
+    {'c', "next copy", "copy", 1, is_copy},
+    {'C', "previous copy", "copy", -1, is_copy},
+    {'w', "next command whose queue stood idle for another", "command whose queue stood idle", 1, is_waiting},
+    {'W', "previous such command", "command whose queue stood idle", -1, is_waiting},
+    {'r', "next recompute", "recompute", 1, is_repeat},
+    {'R', "previous recompute", "recompute", -1, is_repeat},
+    {0},
+};
+
+static const trace_line space_lines[] = {
+    {"f", " NAME", "the storage that an op of this name writes", trace_step_tensor}, {0}};
+
+static plim_status space_command(const void *run, int32_t c, FILE *to) {
+  return trace_spaces_step(run, c, to);
+}
+
+static plim_status space_storage(const void *run, const char *name, FILE *to) {
+  return trace_spaces_storage(run, name, to);
+}
+
+static plim_status space_summary(const void *run, FILE *to) {
+  return trace_spaces_summary(run, to);
+}
+
+const trace_kind trace_kind_spaces = {space_jumps, space_lines, space_command, space_storage, space_summary};

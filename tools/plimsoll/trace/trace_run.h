@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/inspect/decision_log.h"
-#include "runtime/online/ideal.h"
+#include "runtime/simulate/ideal_memory.h"
 #include "runtime/simulate/inspected_run.h"
 
 typedef plim_inspected_run traced; /* the short name of it in this folder */

@@ -1,52 +1,16 @@
 /* A run over spaces, as plimsoll trace looks at it: a plan over spaces, a program's plan that pages, or the trace of
  * one.
  *
- * Files: trace_spaces.c (reads it), trace_spaces_view.c (words, text and objects), trace_spaces_export.c (a file for
+ * Files: trace_spaces_view.c (words, text and objects), trace_spaces_export.c (a file for
  * others), trace_spaces_screen.c (on a terminal). */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SPACES_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SPACES_H
 
 #include <stdio.h>
 
-#include "runtime/graph/trace.h"
-#include "runtime/inspect/paged_run.h"
-#include "runtime/inspect/space_inspect.h"
+#include "runtime/simulate/inspected_spaces.h"
 
-typedef struct traced_spaces {
-  plim_context *ctx;
-  const plim_graph *graph;
-  const plim_space_plan *plan;
-  plim_space_inspect in;
-  plim_space_gap *gap; /* [n_gaps] by `until` */
-  int32_t n_gaps;
-  /* of a program's plan that pages, and of its trace; else NULL and 0 */
-  const plim_plan *paged;
-  plim_trace *trace;
-  const plim_trace_row *row; /* [n_commands] of the training step whose length is the median */
-  plim_transfer *transfer;   /* [n_transfers] measured there */
-  int32_t n_transfers;
-  /* what was read for it, and is freed with it */
-  plim_graph *own_graph;
-  plim_space_plan *own_plan;
-  plim_plan *own_paged;
-} traced_spaces;
-
-/* Read a plan over spaces, p.json, a program's plan that pages, or the trace of one. t->plan is NULL, and nothing was
- * read, where the file is a plan of one arena or its trace. t->ctx is set by the caller. */
-plim_status trace_spaces_open(traced_spaces *t, const char *path);
-void trace_spaces_close(traced_spaces *t);
-
-/* When a command began and ended: as measured, where there is a trace; else as planned. */
-int64_t trace_spaces_begin(const traced_spaces *t, int32_t c);
-int64_t trace_spaces_end(const traced_spaces *t, int32_t c);
-/* The end of the last command, as the two functions have it. */
-int64_t trace_spaces_length(const traced_spaces *t);
-/* The bytes of a space over time, from the begin of each buffer's first command to the end of its last one; moments
- * that change nothing are left out. *out [*n]: plim_release frees it. O(buffers log buffers). */
-typedef struct trace_moment {
-  int64_t at_ns, bytes; /* from then on */
-} trace_moment;
-plim_status trace_spaces_bytes(const traced_spaces *t, int32_t space, trace_moment **out, int32_t *n);
+typedef plim_inspected_spaces traced_spaces; /* the short name of it in this folder */
 
 /* ==== words ==== */
 

@@ -96,8 +96,8 @@ static void add_queue(const picture *p, int32_t q, double y, int planned) {
   bar b = {.y = y, .height = planned ? THIN_BAR : BAR};
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
     if (t->plan->command[c].queue != q) continue;
-    b.begin_ns = planned ? t->in.begin_ns[c] : trace_spaces_begin(t, c);
-    b.end_ns = planned ? t->in.end_ns[c] : trace_spaces_end(t, c);
+    b.begin_ns = planned ? t->in.begin_ns[c] : plim_inspected_spaces_begin_ns(t, c);
+    b.end_ns = planned ? t->in.end_ns[c] : plim_inspected_spaces_end_ns(t, c);
     b.x = x_of(p, b.begin_ns);
     b.width = x_of(p, b.end_ns) - b.x;
     busy_ns += b.end_ns - b.begin_ns;
@@ -114,7 +114,7 @@ static void add_queue(const picture *p, int32_t q, double y, int planned) {
 
 static double rate_of(const traced_spaces *t, int32_t c) {
   const plim_space_command *m = &t->plan->command[c];
-  double bytes = 0, taken_ns = (double)(trace_spaces_end(t, c) - trace_spaces_begin(t, c));
+  double bytes = 0, taken_ns = (double)(plim_inspected_spaces_end_ns(t, c) - plim_inspected_spaces_begin_ns(t, c));
   for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)t->graph->storage[m->storage[i]].bytes;
   return taken_ns > 0 ? bytes / taken_ns : 0;
 }
@@ -129,9 +129,9 @@ static void add_link(const picture *p, int32_t q, double y) {
   plim_text_format(p->text, "<path class=\"link\" d=\"M%d %.1f", LEFT, bottom);
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
     if (t->plan->command[c].queue != q) continue;
-    plim_text_format(p->text, "H%.2fV%.1fH%.2fV%.1f", x_of(p, trace_spaces_begin(t, c)),
-                     bottom - (LINK - 20) * (most > 0 ? rate_of(t, c) / most : 0), x_of(p, trace_spaces_end(t, c)),
-                     bottom);
+    plim_text_format(p->text, "H%.2fV%.1fH%.2fV%.1f", x_of(p, plim_inspected_spaces_begin_ns(t, c)),
+                     bottom - (LINK - 20) * (most > 0 ? rate_of(t, c) / most : 0),
+                     x_of(p, plim_inspected_spaces_end_ns(t, c)), bottom);
   }
   plim_text_format(p->text, "H%d\"/>\n<text x=\"4\" y=\"%.1f\">", WIDTH - RIGHT, y + 24);
   svg_add(p->text, t->plan->queue[q].name, 16);
@@ -160,11 +160,11 @@ static plim_status add_space(const picture *p, int32_t s, double y) {
   const traced_spaces *t = p->t;
   int64_t budget = t->plan->space[s].budget_bytes, most = t->in.peak_bytes[s];
   int shown = budget < PLIM_BYTES_UNLIMITED && (!t->paged || budget / 4 <= most);
-  trace_moment *m = NULL;
+  plim_space_moment *m = NULL;
   int32_t n = 0;
   if (shown && budget > most) most = budget;
   double scale = (CHART - 20) / (double)(most > 0 ? most : 1), bottom = y + CHART - 10, x = LEFT, last = bottom;
-  PLIM_TRY(trace_spaces_bytes(t, s, &m, &n));
+  PLIM_TRY(plim_inspected_spaces_bytes(t, s, &m, &n));
   plim_text_format(p->text, "<path class=\"bytes\" d=\"M%d %.1f", LEFT, bottom);
   for (int32_t i = 0; i < n; i++) {
     double next = x_of(p, m[i].at_ns), to = bottom - scale * (double)m[i].bytes;
@@ -173,7 +173,7 @@ static plim_status add_space(const picture *p, int32_t s, double y) {
     x = next;
     last = to;
   }
-  plim_text_format(p->text, "H%.2fV%.1fZ\"/>\n", x_of(p, trace_spaces_length(t)), bottom);
+  plim_text_format(p->text, "H%.2fV%.1fZ\"/>\n", x_of(p, plim_inspected_spaces_length_ns(t)), bottom);
   if (shown) {
     plim_text_format(p->text, "<path class=\"budget\" d=\"M%d %.1fH%d\"/>\n", LEFT, bottom - scale * (double)budget,
                      WIDTH - RIGHT);
@@ -252,7 +252,7 @@ static void add_head(const picture *p, double bottom) {
 
 static plim_status add_picture(const traced_spaces *t, plim_text *text) {
   const plim_space_plan *plan = t->plan;
-  int64_t measured_ns = trace_spaces_length(t);
+  int64_t measured_ns = plim_inspected_spaces_length_ns(t);
   picture p = {t, text, measured_ns > plan->makespan_ns ? measured_ns : plan->makespan_ns};
   double row = ROW + (t->row ? THIN_ROW : 0), links = TOP + (double)plan->n_queues * row + 6, charts = links;
   for (int32_t q = 0; q < plan->n_queues; q++) charts += plan->queue[q].device < 0 ? LINK : 0;
@@ -305,9 +305,9 @@ enum { MOST_REASONS = 200, MEASURED = 1, PLANNED = 2 /* processes of the events 
 /* ---- events ---- */
 
 static plim_status add_counters(const traced_spaces *t, int32_t s, plim_text *text) {
-  trace_moment *m = NULL;
+  plim_space_moment *m = NULL;
   int32_t n = 0;
-  PLIM_TRY(trace_spaces_bytes(t, s, &m, &n));
+  PLIM_TRY(plim_inspected_spaces_bytes(t, s, &m, &n));
   for (int32_t i = 0; i < n; i++) {
     plim_text_add(text, ",\n{\"name\": ");
     plim_text_quote(text, t->plan->space[s].name);
@@ -349,14 +349,15 @@ static void add_event(const traced_spaces *t, int32_t c, int process, int64_t be
 /* Bytes a microsecond of a copy, as a counter of its queue. */
 static void add_rate(const traced_spaces *t, int32_t c, plim_text *text) {
   const plim_space_command *m = &t->plan->command[c];
-  double taken_us = (double)(trace_spaces_end(t, c) - trace_spaces_begin(t, c)) / 1e3, bytes = 0;
+  double taken_us = (double)(plim_inspected_spaces_end_ns(t, c) - plim_inspected_spaces_begin_ns(t, c)) / 1e3,
+         bytes = 0;
   for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)t->graph->storage[m->storage[i]].bytes;
   for (int ends = 0; ends < 2; ends++) {
     plim_text_add(text, ",\n{\"name\": ");
     plim_text_quote(text, t->plan->queue[m->queue].name);
     plim_text_format(text, ", \"ph\": \"C\", \"ts\": %.3f, \"pid\": %d, \"args\": {\"bytes_per_us\": %.1f}}",
-                     (double)(ends ? trace_spaces_end(t, c) : trace_spaces_begin(t, c)) / 1e3, MEASURED,
-                     ends || taken_us <= 0 ? 0 : bytes / taken_us);
+                     (double)(ends ? plim_inspected_spaces_end_ns(t, c) : plim_inspected_spaces_begin_ns(t, c)) / 1e3,
+                     MEASURED, ends || taken_us <= 0 ? 0 : bytes / taken_us);
   }
 }
 
@@ -365,7 +366,7 @@ static plim_status add_events(const traced_spaces *t, plim_text *text) {
   add_process(t, MEASURED, t->row ? "measured" : "plimsoll", text);
   if (t->row) add_process(t, PLANNED, "planned", text);
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
-    add_event(t, c, MEASURED, trace_spaces_begin(t, c), trace_spaces_end(t, c), text);
+    add_event(t, c, MEASURED, plim_inspected_spaces_begin_ns(t, c), plim_inspected_spaces_end_ns(t, c), text);
     if (t->row) add_event(t, c, PLANNED, t->in.begin_ns[c], t->in.end_ns[c], text);
     if (t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY) add_rate(t, c, text);
   }

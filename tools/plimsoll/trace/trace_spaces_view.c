@@ -141,8 +141,8 @@ static void print_measured(const traced_spaces *t, int32_t c, FILE *to) {
   char a[HUMAN_BYTES], b[HUMAN_BYTES];
   const plim_transfer *x = transfer_of(t, c);
   if (!t->row) return;
-  fprintf(to, "measured from %s to %s in step %lld\n", time_words(t, trace_spaces_begin(t, c), a),
-          time_words(t, trace_spaces_end(t, c), b), (long long)t->row[c].training_step);
+  fprintf(to, "measured from %s to %s in step %lld\n", time_words(t, plim_inspected_spaces_begin_ns(t, c), a),
+          time_words(t, plim_inspected_spaces_end_ns(t, c), b), (long long)t->row[c].training_step);
   if (t->row[c].waited_ns > 0) {
     fprintf(to, "it waited %s for other queues\n", time_words(t, t->row[c].waited_ns, a));
   }

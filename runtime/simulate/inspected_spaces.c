@@ -1,16 +1,21 @@
-/* A run over spaces: reads a plan over spaces, a program's plan that pages, or the trace of one, which is looked at as
- * a plan over spaces. Of a trace one training step is shown, that of the median length, so that its begins, ends and
- * waits belong together. Then what is stepped through by hand. */
+/* Opens inspected runs over spaces. A program's plan that pages is looked at as a plan over spaces. Of its trace one
+ * training step is kept, that of the median length, so that its begins, ends and waits belong together. */
+#include "runtime/simulate/inspected_spaces.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/integers.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling.h"
-#include "tools/plimsoll/options.h"
-#include "tools/plimsoll/trace/trace_step.h"
 
 /* ---- plans that page ---- */
+
+/* Does the path end as the name of a plan? All other names are of traces. */
+static int names_a_plan(const char *path) {
+  const size_t n = strlen(path);
+  return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
 
 /* NULL: the file is no plan that pages, whatever else it is; others say what is wrong with it. */
 static plim_plan *load_paged(plim_context *ctx, const char *path) {
@@ -23,7 +28,7 @@ static plim_plan *load_paged(plim_context *ctx, const char *path) {
   return NULL;
 }
 
-static plim_status load_graph(traced_spaces *t, const char *plan) {
+static plim_status load_graph(plim_inspected_spaces *t, const char *plan) {
   char path[PLIM_FILE_PATH_BYTES];
   PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, path));
   PLIM_TRY(plim_graph_load(t->ctx, path, &t->own_graph));
@@ -43,7 +48,7 @@ static int by_length(const void *a, const void *b) {
   return plim_integers_compare(x->run, y->run);
 }
 
-static plim_status choose_step(traced_spaces *t) {
+static plim_status choose_step(plim_inspected_spaces *t) {
   int32_t steps = t->paged->n_commands;
   int64_t runs = t->trace->n_rows / steps;
   candidate *c = NULL;
@@ -62,7 +67,7 @@ static plim_status choose_step(traced_spaces *t) {
   return PLIM_OK;
 }
 
-static plim_status take_transfers(traced_spaces *t) {
+static plim_status take_transfers(plim_inspected_spaces *t) {
   int64_t *ns = NULL, n = t->paged->n_commands;
   if (!t->row) return PLIM_OK;
   PLIM_TRY(plim_allocate(t->ctx, 3 * n, sizeof *ns, &ns));
@@ -77,7 +82,7 @@ static plim_status take_transfers(traced_spaces *t) {
   return status;
 }
 
-static plim_status load_trace(traced_spaces *t, const char *path, const char *plan) {
+static plim_status load_trace(plim_inspected_spaces *t, const char *path, const char *plan) {
   char print[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
   PLIM_TRY(plim_plan_fingerprint(t->paged, print));
@@ -89,9 +94,9 @@ static plim_status load_trace(traced_spaces *t, const char *path, const char *pl
   return take_transfers(t);
 }
 
-static plim_status open_run(traced_spaces *t, const char *path, int *is) {
+static plim_status open_run(plim_inspected_spaces *t, const char *path, int *is) {
   char beside[PLIM_FILE_PATH_BYTES];
-  const int is_plan = path_ends_in(path, ".json");
+  const int is_plan = names_a_plan(path);
   *is = 0;
   if (!is_plan && plim_sibling_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
   t->paged = t->own_paged = load_paged(t->ctx, is_plan ? path : beside);
@@ -106,7 +111,7 @@ static plim_status open_run(traced_spaces *t, const char *path, int *is) {
 
 /* ---- files ---- */
 
-static plim_status open_space_plan(traced_spaces *t, const char *path) {
+static plim_status open_space_plan(plim_inspected_spaces *t, const char *path) {
   char beside[PLIM_FILE_PATH_BYTES];
   plim_plan *other = NULL;
   PLIM_TRY(plim_sibling_graph_path(t->ctx, path, beside));
@@ -120,14 +125,22 @@ static plim_status open_space_plan(traced_spaces *t, const char *path) {
   return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
 }
 
-plim_status trace_spaces_open(traced_spaces *t, const char *path) {
+static plim_status open_file(plim_inspected_spaces *t, const char *path) {
   int is = 0;
   PLIM_TRY(open_run(t, path, &is));
-  if (!is && path_ends_in(path, ".json")) PLIM_TRY(open_space_plan(t, path));
+  if (!is && names_a_plan(path)) PLIM_TRY(open_space_plan(t, path));
   return t->plan ? plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps) : PLIM_OK;
 }
 
-void trace_spaces_close(traced_spaces *t) {
+plim_status plim_inspected_spaces_open(plim_context *ctx, const char *path, plim_inspected_spaces *out) {
+  plim_inspected_spaces run = {.ctx = ctx};
+  plim_status status = open_file(&run, path);
+  if (status == PLIM_OK) *out = run;
+  if (status != PLIM_OK) plim_inspected_spaces_close(&run);
+  return status;
+}
+
+void plim_inspected_spaces_close(plim_inspected_spaces *t) {
   plim_release(t->ctx, t->gap, t->n_gaps, sizeof *t->gap);
   plim_space_inspect_close(&t->in);
   plim_space_plan_free(t->own_plan);
@@ -135,22 +148,23 @@ void trace_spaces_close(traced_spaces *t) {
   plim_trace_free(t->trace);
   plim_plan_free(t->own_paged);
   plim_graph_free(t->own_graph);
+  *t = (plim_inspected_spaces){.ctx = t->ctx};
 }
 
 /* ---- times ---- */
 
-int64_t trace_spaces_begin(const traced_spaces *t, int32_t c) {
+int64_t plim_inspected_spaces_begin_ns(const plim_inspected_spaces *t, int32_t c) {
   return t->row ? t->row[c].start_ns : t->in.begin_ns[c];
 }
 
-int64_t trace_spaces_end(const traced_spaces *t, int32_t c) {
+int64_t plim_inspected_spaces_end_ns(const plim_inspected_spaces *t, int32_t c) {
   return t->row ? t->row[c].start_ns + t->row[c].time_ns : t->in.end_ns[c];
 }
 
-int64_t trace_spaces_length(const traced_spaces *t) {
+int64_t plim_inspected_spaces_length_ns(const plim_inspected_spaces *t) {
   int64_t most = 0;
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
-    if (trace_spaces_end(t, c) > most) most = trace_spaces_end(t, c);
+    if (plim_inspected_spaces_end_ns(t, c) > most) most = plim_inspected_spaces_end_ns(t, c);
   }
   return most;
 }
@@ -158,21 +172,24 @@ int64_t trace_spaces_length(const traced_spaces *t) {
 /* ---- bytes ---- */
 
 static int by_moment(const void *a, const void *b) {
-  const trace_moment *x = a, *y = b;
+  const plim_space_moment *x = a, *y = b;
   if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
   return plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
 }
 
-static void add_buffer(const traced_spaces *t, int32_t begin, int32_t end, int64_t bytes, trace_moment *m) {
+static void add_buffer(const plim_inspected_spaces *t, int32_t begin, int32_t end, int64_t bytes,
+                       plim_space_moment *m) {
   int last = end == t->plan->n_commands;
-  m[0] = (trace_moment){begin > 0 ? trace_spaces_begin(t, begin) : 0, bytes};
-  m[1] = (trace_moment){last ? trace_spaces_length(t) : trace_spaces_end(t, end - 1), -bytes};
+  m[0] = (plim_space_moment){begin > 0 ? plim_inspected_spaces_begin_ns(t, begin) : 0, bytes};
+  m[1] =
+      (plim_space_moment){last ? plim_inspected_spaces_length_ns(t) : plim_inspected_spaces_end_ns(t, end - 1), -bytes};
 }
 
-plim_status trace_spaces_bytes(const traced_spaces *t, int32_t space, trace_moment **out, int32_t *n) {
+plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *t, int32_t space, plim_space_moment **out,
+                                        int32_t *n) {
   int64_t room = 2 * (int64_t)t->plan->n_buffers, live = 0;
   int32_t events = 0, kept = 0;
-  trace_moment *m = NULL;
+  plim_space_moment *m = NULL;
   PLIM_TRY(plim_allocate(t->ctx, room, sizeof *m, &m));
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
     const plim_space_buffer *b = &t->plan->buffer[i];
@@ -185,7 +202,7 @@ plim_status trace_spaces_bytes(const traced_spaces *t, int32_t space, trace_mome
     live += m[i].bytes;
     if (i + 1 < events && m[i + 1].at_ns == m[i].at_ns) continue;
     if (kept > 0 && m[kept - 1].bytes == live) continue;
-    m[kept++] = (trace_moment){m[i].at_ns, live};
+    m[kept++] = (plim_space_moment){m[i].at_ns, live};
   }
   plim_status status = plim_resize_array(t->ctx, &m, room, kept, sizeof *m);
   if (status != PLIM_OK) {
@@ -196,59 +213,3 @@ plim_status trace_spaces_bytes(const traced_spaces *t, int32_t space, trace_mome
   *n = kept;
   return PLIM_OK;
 }
-
-/* ---- by hand ---- */
-
-static plim_status is_any(const void *run, int32_t c, int *yes) {
-  (void)run, (void)c;
-  *yes = 1;
-  return PLIM_OK;
-}
-
-static plim_status is_copy(const void *run, int32_t c, int *yes) {
-  const traced_spaces *t = run;
-  *yes = t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY;
-  return PLIM_OK;
-}
-
-static plim_status is_waiting(const void *run, int32_t c, int *yes) {
-  const traced_spaces *t = run;
-  *yes = plim_space_inspect_cause(&t->in, c, NULL) >= 0;
-  return PLIM_OK;
-}
-
-static plim_status is_repeat(const void *run, int32_t c, int *yes) {
-  const traced_spaces *t = run;
-  const plim_space_command *m = &t->plan->command[c];
-  *yes = m->kind == PLIM_SPACE_COMMAND_RUN && t->in.run_of[m->op] != c;
-  return PLIM_OK;
-}
-
-static const trace_jump jumps[] = {
-    {'n', "next command", "command", 1, is_any},
-    {'p', "previous command", "command", -1, is_any},
-    {'c', "next copy", "copy", 1, is_copy},
-    {'C', "previous copy", "copy", -1, is_copy},
-    {'w', "next command whose queue stood idle for another", "command whose queue stood idle", 1, is_waiting},
-    {'W', "previous such command", "command whose queue stood idle", -1, is_waiting},
-    {'r', "next recompute", "recompute", 1, is_repeat},
-    {'R', "previous recompute", "recompute", -1, is_repeat},
-    {0},
-};
-
-static const trace_line lines[] = {{"f", " NAME", "the storage that an op of this name writes", trace_step_tensor},
-                                   {0}};
-
-static plim_status view_command(const void *run, int32_t c, FILE *to) {
-  return trace_spaces_step(run, c, to);
-}
-
-static plim_status view_storage(const void *run, const char *name, FILE *to) {
-  return trace_spaces_storage(run, name, to);
-}
-
-static plim_status view_summary(const void *run, FILE *to) {
-  return trace_spaces_summary(run, to);
-}
-
-const trace_kind trace_kind_spaces = {jumps, lines, view_command, view_storage, view_summary};
