@@ -174,8 +174,7 @@ static plim_status open_run(session *s, traced *t) {
     const plim_policy *policy = plim_policy_find(o->online ? o->online : plim_policy_name(0));
     return plim_inspected_run_simulate(s->ctx, o->graph, policy, o->memory, o->thrash, t);
   }
-  if (o->second) return plim_inspected_run_open(s->ctx, o->second, t);
-  return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to simulate it online");
+  return plim_inspected_run_open(s->ctx, o->second, t);
 }
 
 static plim_status act_on_arena(session *s, int32_t row) {

@@ -81,6 +81,9 @@ const char *option_value_present(const option_row *r, const char *value);
  * do nothing (option_rules.c). */
 PLIM_MUST_USE plim_status option_rules_check(plim_context *ctx, const options *o);
 
+/* The same where the plan of a file pages: PLIM_EUSAGE when an option was given that such plans do not have. */
+PLIM_MUST_USE plim_status option_rules_check_paging(plim_context *ctx, const options *o);
+
 /* Row i of the names, NULL after the last; and the row of an option of a command, NULL: any text will do. */
 const option_values_row *option_values_at(int i);
 const option_values_row *option_values_find(unsigned mask, const char *option);

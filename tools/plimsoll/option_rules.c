@@ -6,6 +6,9 @@
  *               standard stream or a device
  *   ARG, FILE   the same of the command's first and second argument
  *   SPACES      --memory has several spaces, as in cpu=48MiB,host=1GiB
+ *   DEVICES     it has several devices, as in cpu:0=48MiB,cpu:1=48MiB
+ *   DISK        it has space disk
+ *   PAGES       a model is to be planned over several spaces or devices, or without recomputation
  *   !CONDITION  it does not hold */
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +24,10 @@ enum { PLANS = RUNS | COMMAND_PLAN | COMMAND_SIMULATE, TIMED = RUNS | COMMAND_PL
  *   EXCLUDES  one of `others` holds too     --front and --memory cannot be combined: WHY
  *   REQUIRES  none of `others` holds        --points requires --front: WHY
  *   IGNORES   one of `others` was given     --svg does not apply to trace diff, or for an option in `when` to --data x
- *   REFUSES   always                        WHY, where {NAME} is the value of an option, {NAME|x} with its default */
-typedef enum rule_kind { EXCLUDES, REQUIRES, IGNORES, REFUSES } rule_kind;
+ *   REFUSES   always                        WHY, where {NAME} is the value of an option, {NAME|x} with its default
+ *   PAGING    where the plan pages          --device and plans that page do not go together: leave out one of them; WHY
+ * Whether a plan pages, PAGES says before it is made; of a plan from a file option_rules_check_paging asks. */
+typedef enum rule_kind { EXCLUDES, REQUIRES, IGNORES, REFUSES, PAGING } rule_kind;
 
 typedef struct rule {
   unsigned commands;
@@ -35,10 +40,14 @@ typedef struct rule {
 static const char over_spaces[] = "plans over spaces have none",
                   from_files[] = "a trace cannot be - or a device: its plan and graph are read from files beside it";
 static const char no_power[] = "no power of this machine is known", fastest[] = "the fastest plan is made";
-enum { OF_MODELS = COMMAND_TRAIN | COMMAND_VERIFY };
+static const char untimed[] = "commands on several queues of a GPU are not timed";
+#define OF_GPT " is of gpt, and does not apply to --model {model}"
+enum { OF_MODELS = COMMAND_TRAIN | COMMAND_VERIFY, PAGED = RUNS | COMMAND_PLAN };
 static const rule rules[] = {
     {COMMAND_PLAN, EXCLUDES, "graph",
-     "model batch accumulate image data numerics precision layout device model-costs profile-time", NULL},
+     "model batch accumulate image data numerics precision layout device model-costs profile-time layers width heads "
+     "context",
+     NULL},
     {COMMAND_PLAN, EXCLUDES, "graph", "online", "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, EXCLUDES, "front", "svg print-sequence online explain", NULL},
     {COMMAND_PLAN, EXCLUDES, "front !platform !SPACES", "memory",
@@ -111,6 +120,12 @@ static const rule rules[] = {
     {COMMAND_TRACE, IGNORES, "ARG=summary|step|export|diff !graph", "memory", NULL},
     {RUNS, IGNORES, "data=synthetic", "data-dir", ", which has no files"},
 
+    {TIMED, REFUSES, "layers !model=gpt", NULL, "--layers" OF_GPT},
+    {TIMED, REFUSES, "width !model=gpt", NULL, "--width" OF_GPT},
+    {TIMED, REFUSES, "heads !model=gpt", NULL, "--heads" OF_GPT},
+    {TIMED, REFUSES, "context !model=gpt", NULL, "--context" OF_GPT},
+    {TIMED, REFUSES, "model=gpt data=tokens:* !vocab", NULL,
+     "--data {data} requires --vocab: the number of words that its tokens are below"},
     {TIMED, REFUSES, "vocab !data=tokens:*", NULL,
      "--vocab {vocab} is for --data tokens:FILE, and not for --data {data|fashion-mnist}"},
     {COMMAND_CHECK, REFUSES, "ARG=- !graph", NULL, "check - requires --graph: no graph stands beside standard input"},
@@ -122,6 +137,10 @@ static const rule rules[] = {
      "--trace cannot be - or a device: plan and graph are written to files beside it"},
     {RUNS, REFUSES, "page-file=-", NULL,
      "--page-file cannot be - or a device: what is paged out is read back from where it was written"},
+    {RUNS, REFUSES, "page-file !plan !DISK", NULL,
+     "--page-file requires a space disk, as in --memory cpu=48MiB,disk=4GiB"},
+    {COMMAND_TRAIN, REFUSES, "vram=*%", NULL,
+     "--vram {vram}: percentages are not allowed here, since it bounds more than the arena; give bytes"},
     {COMMAND_PLAN, REFUSES, "front output !output=-|*.json|*.csv|*.svg", NULL,
      "--front -o {output}: the name has to end in .json, .csv or .svg"},
     {COMMAND_PACK, REFUSES, "graph !ARG=-|*.json", NULL, "--graph does not apply to {ARG}: only a plan has a graph"},
@@ -143,6 +162,19 @@ static const rule rules[] = {
     {COMMAND_TRACE, REFUSES, "ARG=step json !at !find", NULL, "trace step --json requires --at N or --find TENSOR"},
     {COMMAND_BENCH, REFUSES, "ARG=planners|online|poet !data-dir", NULL,
      "bench {ARG} requires --data-dir DIR: where the instances are"},
+    {COMMAND_TRACE, REFUSES, "ARG=summary|step|export|diff|what-if !graph !FILE", NULL,
+     "FILE is missing: a trace or a plan; or --graph FILE, to simulate it online"},
+
+    {PAGED, PAGING, "device=check", NULL,
+     "check compares the whole arena after each op, and copies change it meanwhile"},
+    {PAGED, PAGING, "device=sim", NULL, "sim computes nothing, so there are no bytes to copy"},
+    {PAGED, PAGING, "DEVICES device=cuda*", NULL, "the other device is a GPU"},
+    {PAGED, PAGING, "DISK device=cuda*", NULL, "a GPU pages to host"},
+    {PAGED, PAGING, "retime !retime=0 device=cuda*", NULL, untimed},
+    {PAGED, PAGING, "trace device=cuda*", NULL, untimed},
+    {RUNS, PAGING, "!addresses=planned", NULL, "copies need the addresses of a plan"},
+    {PAGED, PAGING, "online", NULL, "a policy decides in one arena"},
+    {PAGED, PAGING, "plan PAGES", NULL, "a plan has spaces of its own"},
 };
 enum { RULES = sizeof rules / sizeof rules[0] };
 
@@ -195,12 +227,43 @@ static int matches_any(const char *value, const char *patterns) {
   return 0;
 }
 
+static int has_file(const options *o) {
+  return o->second != NULL;
+}
+
+static int has_spaces(const options *o) {
+  return o->memory_given && strchr(o->memory_given, '=');
+}
+
+static int has_devices(const options *o) {
+  return o->n_devices > 0;
+}
+
+static int has_disk(const options *o) {
+  return o->page_space && strcmp(o->page_space, "disk") == 0;
+}
+
+static int pages(const options *o) {
+  return !o->graph && (o->page_space || has_devices(o) || (o->recompute && strcmp(o->recompute, "off") == 0));
+}
+
+/* Conditions that are no option, and how an option that makes them hold is typed. */
+static const struct {
+  const char *name, *typed;
+  int (*holds)(const options *o);
+} words[] = {{"FILE", "FILE", has_file},
+             {"SPACES", "", has_spaces},
+             {"DEVICES", "cpu:1", has_devices},
+             {"DISK", "disk", has_disk},
+             {"PAGES", "", pages}};
+
 static int holds(const options *o, const char *condition) {
   char name[NAME_BYTES], number[NUMBER_BYTES];
   size_t n = strcspn(condition, "=");
   if (condition[0] == '!') return !holds(o, condition + 1);
-  if (strcmp(condition, "FILE") == 0) return o->second != NULL;
-  if (strcmp(condition, "SPACES") == 0) return o->memory_given && strchr(o->memory_given, '=');
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(condition, words[i].name) == 0) return words[i].holds(o);
+  }
   if (!condition[n]) return options_given(o, condition);
   memcpy(name, condition, n);
   name[n] = 0;
@@ -237,9 +300,12 @@ static const char *name_of(unsigned mask) {
 /* A condition as it is typed: "--device cuda:0" for device=cuda*, of GPUs alone; "trace diff" for ARG=diff. */
 static void add_typed(plim_text *says, const options *o, const char *condition) {
   size_t n = strcspn(condition, "=");
-  if (strcmp(condition, "FILE") == 0) {
-    plim_text_add(says, "FILE");
-  } else if (strncmp(condition, "ARG=", 4) == 0) {
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(condition, words[i].name) != 0) continue;
+    plim_text_add(says, words[i].typed);
+    return;
+  }
+  if (strncmp(condition, "ARG=", 4) == 0) {
     plim_text_format(says, "%s %s", name_of(o->command), o->file);
   } else {
     size_t value = strcspn(condition + n, "*");
@@ -302,18 +368,25 @@ static void add_sentence(plim_text *says, const options *o, const rule *r, const
       break;
     case REFUSES:
       break;
+    case PAGING:
+      first[strcspn(first, "=")] = 0;
+      add_typed(says, o, first + (first[0] == '!'));
+      plim_text_add(says, " and plans that page do not go together: leave out one of them; ");
+      break;
   }
   if (r->why) add_why(says, o, r->why);
 }
 
 static int is_broken(const options *o, const rule *r, char other[NAME_BYTES]) {
   if (!(r->commands & o->command) || !all_hold(o, r->when)) return 0;
-  return r->kind == REFUSES || any_holds(o, r->others, other) == (r->kind != REQUIRES);
+  return r->kind == REFUSES || r->kind == PAGING || any_holds(o, r->others, other) == (r->kind != REQUIRES);
 }
 
-plim_status option_rules_check(plim_context *ctx, const options *o) {
+/* The rules of plans that page are left out where none is asked for, and are the only ones where `paging` says so. */
+static plim_status check(plim_context *ctx, const options *o, int paging) {
   char other[NAME_BYTES];
   for (int i = 0; i < RULES; i++) {
+    if (rules[i].kind == PAGING ? !paging && !pages(o) : paging) continue;
     if (!is_broken(o, &rules[i], other)) continue;
     plim_text says = {.ctx = ctx};
     add_sentence(&says, o, &rules[i], other);
@@ -322,4 +395,12 @@ plim_status option_rules_check(plim_context *ctx, const options *o) {
     return status;
   }
   return PLIM_OK;
+}
+
+plim_status option_rules_check(plim_context *ctx, const options *o) {
+  return check(ctx, o, 0);
+}
+
+plim_status option_rules_check_paging(plim_context *ctx, const options *o) {
+  return check(ctx, o, 1);
 }

@@ -11,45 +11,15 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/program/paging_links.h"
+#include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/trace/trace_spaces.h"
-
-/* Options that plans with copies do not have, and why. */
-typedef struct unfit {
-  const char *option, *why;
-} unfit;
-
-static int on_gpu(const options *o) {
-  return strncmp(o->device, "cuda", 4) == 0;
-}
-
-/* *out.option NULL: none is given. */
-static unfit find_unfit(const options *o) {
-  const int gpu = on_gpu(o);
-  if (strcmp(o->device, "check") == 0) {
-    return (unfit){"--device", "check compares the whole arena after each op, and copies change it meanwhile"};
-  }
-  if (strcmp(o->device, "sim") == 0) return (unfit){"--device", "sim computes nothing, so there are no bytes to copy"};
-  if (gpu && o->n_devices > 0) return (unfit){"cpu:1", "the other device is a GPU"};
-  if (gpu && o->page_space && strcmp(o->page_space, "disk") == 0) return (unfit){"disk", "a GPU pages to host"};
-  if (gpu && o->retime > 0) return (unfit){"--retime", "commands on several queues of a GPU are not timed"};
-  if (gpu && o->trace) return (unfit){"--trace", "commands on several queues of a GPU are not timed"};
-  if (strcmp(o->addresses, "planned") != 0) return (unfit){"--addresses", "copies need the addresses of a plan"};
-  if (o->online) return (unfit){"--online", "a policy decides in one arena"};
-  return (unfit){NULL, NULL};
-}
-
-static plim_status refuse(const session *s, const unfit *u) {
-  return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them; %s",
-                   u->option, u->why);
-}
 
 static int pages(const plim_plan *plan) {
   return plan && plan->n_page_spaces > 0;
 }
 
 plim_status paging_check(const session *s) {
-  const unfit u = find_unfit(s->o);
-  return u.option && pages(s->program->plan[PLIM_PROGRAM_TRAIN]) ? refuse(s, &u) : PLIM_OK;
+  return pages(s->program->plan[PLIM_PROGRAM_TRAIN]) ? option_rules_check_paging(s->ctx, s->o) : PLIM_OK;
 }
 
 static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
@@ -94,16 +64,10 @@ static plim_status choose_of_plan(session *s) {
 
 plim_status paging_choose(session *s) {
   const options *o = s->o;
-  const unfit u = find_unfit(o);
   const plim_link_place place = place_of(o);
   int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
   int64_t bytes = 0;
-  if (o->page_file && !o->plan && (!o->page_space || strcmp(o->page_space, "disk") != 0)) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--page-file requires a space disk, as in --memory cpu=48MiB,disk=4GiB");
-  }
   if (!o->page_space && o->n_devices == 0 && recompute) return choose_of_plan(s);
-  if (u.option) return refuse(s, &u);
-  if (o->plan) return refuse(s, &(unfit){"--plan", "a plan has spaces of its own"});
   s->paging = plim_paging_default();
   s->paging.recompute = recompute;
   s->planning.paging = &s->paging;

@@ -175,17 +175,10 @@ plim_status session_device(session *s) {
 plim_status session_vram(session *s) {
   plim_size size;
   if (!s->o->vram) return PLIM_OK;
-  if (strchr(s->o->vram, '%')) {
-    return plim_fail(s->ctx, PLIM_EUSAGE,
-                     "--vram %s: percentages are not allowed here, since it bounds more than the arena; give bytes",
-                     s->o->vram);
-  }
   PLIM_TRY(plim_size_parse(s->ctx, s->o->vram, &size));
   s->vram_bytes = plim_size_bytes(&size, 0);
-  if (s->vram_bytes <= 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--vram %s does not fit in 63 bits", s->o->vram);
-  if (plim_device_is_gpu(s->device)) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--vram requires --device cuda:0; --memory bounds the arena of %s",
-                   s->device->machine.device);
+  if (s->vram_bytes > 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--vram %s does not fit in 63 bits", s->o->vram);
 }
 
 /* Height, width and channels of --image. */
@@ -202,20 +195,14 @@ static plim_status read_image(const session *s, int32_t image[3]) {
 }
 
 /* The size of a gpt, and the words of its text. */
-static plim_status set_tokens(session *s) {
+static void set_tokens(session *s) {
   const options *o = s->o;
   plim_net_options *net = &s->source.net;
-  const int of_two_bytes = plim_dataset_text(o->data, NULL) == PLIM_TEXT_TOKENS;
-  if (of_two_bytes && o->vocab == 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--data %s requires --vocab: the number of words that its tokens are below",
-                     o->data);
-  }
   net->context = (int32_t)o->context;
-  if (of_two_bytes) net->classes = (int32_t)o->vocab;
+  if (plim_dataset_text(o->data, NULL) == PLIM_TEXT_TOKENS) net->classes = (int32_t)o->vocab;
   net->layers = (int32_t)o->layers;
   net->units = (int32_t)o->model_width;
   net->heads = (int32_t)o->heads;
-  return PLIM_OK;
 }
 
 plim_optimizer session_optimizer(const session *s) {
@@ -224,16 +211,11 @@ plim_optimizer session_optimizer(const session *s) {
   return (plim_optimizer)plim_name_find(plim_optimizer_name, o->optimizer);
 }
 
-/* Options that are of another model or optimizer, and betas at which Adam divides by zero. */
-static plim_status check_model_options(const session *s) {
-  static const char *const of_tokens[] = {"layers", "width", "heads", "context"};
+/* A beta that the optimizer does not have, and betas at which Adam divides by zero. */
+static plim_status check_betas(const session *s) {
   const options *o = s->o;
   const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)session_optimizer(s));
   const plim_rate_schedule schedule = session_schedule(s, 1);
-  for (size_t i = 0; s->source.net.context == 0 && i < sizeof of_tokens / sizeof *of_tokens; i++) {
-    if (!options_given(o, of_tokens[i])) continue;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--%s is of gpt, and does not apply to --model %s", of_tokens[i], o->model);
-  }
   if (optimizer->beta2 == 0) {
     if (!options_given(o, "beta2")) return PLIM_OK;
     return plim_fail(s->ctx, PLIM_EUSAGE, "--beta2 is of adam and adamw, and does not apply to --optimizer %s",
@@ -257,8 +239,8 @@ static plim_status set_net(session *s) {
     return plim_fail(s->ctx, status, "--image %s: %s", o->image, sentence);
   }
   PLIM_TRY(status);
-  if (net->context > 0) PLIM_TRY(set_tokens(s));
-  PLIM_TRY(check_model_options(s));
+  if (net->context > 0) set_tokens(s);
+  PLIM_TRY(check_betas(s));
   net->optimizer = plim_optimizer_with(session_optimizer(s), session_schedule(s, 1).momentum);
   net->states = o->states && strcmp(o->states, "bf16") == 0 ? PLIM_BF16 : PLIM_F32;
   net->clip = o->clip > 0;
