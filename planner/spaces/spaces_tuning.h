@@ -56,7 +56,7 @@ static const struct plim_spaces_tuning {
     int32_t turn_percent;   /* percent of them that turn devices, so that nodes change places. Measured: b1aba8c5 */
     int32_t later_percent;  /* percent of moved runs that move later */
     int32_t drawn_order_percent;   /* percent of new beginnings in a drawn order */
-    int32_t drawn_devices_percent; /* percent of them with each run on a drawn device. Measured: 970edf1b */
+    int32_t drawn_devices_percent; /* percent of them with each run on a drawn device. Measured: e2315b7c */
   } move;
   struct {
     double copies[PLIM_SPACE_DRAWN_COPIES];        /* share of a copy's time that counts: the rest is beside compute */
@@ -111,7 +111,7 @@ static const struct plim_spaces_tuning {
     int32_t events_alone;  /* events that the rounds of a search look at, without a program ... */
     int32_t events_before; /* ... and before one */
     int32_t small_nodes;   /* nodes, and ten more, below which a graph gets more rounds ... */
-    int32_t rounds_max;    /* ... up to so many. More: better plans of small graphs, slower. Measured: 970edf1b */
+    int32_t rounds_max;    /* ... up to so many. More: better plans of small graphs, slower. Measured: e2315b7c */
     int32_t bound_parts;   /* one part in so many of a time limit is for the bound */
     int32_t refusal_parts; /* one part in so many is for a refusal after a search */
     int32_t search_parts;  /* one part in so many is for the search before a program */
