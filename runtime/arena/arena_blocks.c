@@ -65,7 +65,7 @@ static void insert_free(plim_arena_blocks *blocks, int32_t id) {
 }
 
 static void erase_free(plim_arena_blocks *blocks, int32_t id) {
-  plim_free_set_erase(set_of(blocks, id), id);
+  plim_free_set_erase(set_of(blocks, id), blocks->block[id].bytes, blocks->block[id].offset);
 }
 
 plim_status plim_arena_blocks_new(plim_context *ctx, int64_t bytes, plim_arena_blocks **out) {
@@ -113,7 +113,7 @@ static int32_t split(plim_arena_blocks *blocks, int32_t id, int64_t bytes) {
 plim_status plim_arena_blocks_take_from(plim_arena_blocks *blocks, int32_t free_block, int64_t bytes, int32_t owner,
                                         plim_end end, int32_t *out) {
   int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
-  assert(owner >= 0 && rounded > 0 && plim_free_set_has(set_of(blocks, free_block), free_block));
+  assert(owner >= 0 && rounded > 0 && blocks->block[free_block].owner == PLIM_ARENA_BLOCK_FREE);
   assert(blocks->block[free_block].bytes >= rounded);
   PLIM_TRY(reserve(blocks));
   erase_free(blocks, free_block);
@@ -250,24 +250,23 @@ static int block_valid(const plim_arena_blocks *blocks, int32_t id, int32_t prev
   if (block->offset != offset || block->bytes <= 0 || block->bytes % PLIM_ALIGN != 0 || block->prev != prev) return 0;
   if (side == PLIM_SIDE_MAIN && block->offset + block->bytes > blocks->wall) return 0;
   if (is_free && joins(blocks, id, prev)) return 0;
-  for (int i = 0; i < PLIM_SIDE_COUNT; i++) {
-    if ((is_free && i == (int)side) != plim_free_set_has(&blocks->free[i], id)) return 0;
-  }
-  return !is_free || blocks->free[side].node[id].bytes == block->bytes;
+  return !is_free || plim_free_set_has(&blocks->free[side], id, block->bytes, block->offset);
 }
 
 int plim_arena_blocks_valid(const plim_arena_blocks *blocks) {
-  int64_t offset = 0, free_bytes = 0;
+  int64_t offset = 0, free_bytes = 0, n_free = 0;
   int32_t n = 0, prev = PLIM_NONE;
   for (int32_t id = blocks->first; id != PLIM_NONE; prev = id, id = blocks->block[id].next) {
     const plim_arena_block *block = &blocks->block[id];
     if (!block_valid(blocks, id, prev, offset)) return 0;
     if (block->owner == PLIM_ARENA_BLOCK_FREE) free_bytes += block->bytes;
+    n_free += block->owner == PLIM_ARENA_BLOCK_FREE;
     offset += block->bytes;
     n++;
   }
   for (int side = 0; side < PLIM_SIDE_COUNT; side++) {
     if (!plim_free_set_valid(&blocks->free[side])) return 0;
+    n_free -= blocks->free[side].n; /* so each set has its free blocks, and no others */
   }
-  return offset == blocks->bytes && free_bytes == blocks->free_bytes && n == blocks->n_blocks;
+  return n_free == 0 && offset == blocks->bytes && free_bytes == blocks->free_bytes && n == blocks->n_blocks;
 }

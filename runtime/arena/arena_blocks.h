@@ -65,7 +65,7 @@ plim_side plim_arena_blocks_side(const plim_arena_blocks *blocks, int32_t block)
  *   bytes  in   > 0, rounded up to PLIM_ALIGN
  *   owner  in   >= 0
  *   out    out  the block; PLIM_NONE: no free block is large enough
- * PLIM_ENOMEM. O(log n) on average. */
+ * PLIM_ENOMEM. O(log n), and entries of free blocks are moved. */
 PLIM_MUST_USE plim_status plim_arena_blocks_take(plim_arena_blocks *blocks, int64_t bytes, int32_t owner,
                                                  plim_side side, plim_end end, int32_t *out);
 
@@ -78,14 +78,14 @@ PLIM_MUST_USE plim_status plim_arena_blocks_take_from(plim_arena_blocks *blocks,
 PLIM_MUST_USE plim_status plim_arena_blocks_take_at(plim_arena_blocks *blocks, int64_t offset, int64_t bytes,
                                                     int32_t owner, int32_t *out);
 
-/* Free a held block and merge it with its free neighbours. Returns the free block that contains it. O(log n) on
- * average. */
+/* Free a held block and merge it with its free neighbours. Returns the free block that contains it. O(log n), and
+ * entries of free blocks are moved. */
 int32_t plim_arena_blocks_give(plim_arena_blocks *blocks, int32_t block);
 
 /* Give a held block to another owner. O(1). */
 void plim_arena_blocks_hand_over(plim_arena_blocks *blocks, int32_t block, int32_t owner);
 
-/* Bytes of the largest free block below the wall, 0 when there is none. O(log n) on average. */
+/* Bytes of the largest free block below the wall, 0 when there is none. O(1). */
 int64_t plim_arena_blocks_largest_free(const plim_arena_blocks *blocks);
 
 /* Do all invariants hold? O(n log n); called after every change in sanitizer builds. */

@@ -1,51 +1,48 @@
-/* Free blocks in the order of (bytes, offset), for best fit. A skip list: insert, erase and search take O(log n) on
- * average, whatever the order of insertion. Functions run on the thread of the context. They are deterministic, since
- * the levels of a node are a function of its id. Only plim_free_set_reserve fails.
- * Source: Pugh, Skip lists, CACM 1990. */
+/* Free blocks in the order of (bytes, offset), for best fit: an array that is searched by halves. An insertion or an
+ * erasure moves the blocks that follow: cheap for some hundreds, a microsecond or two for some thousands.
+ * Functions run on the thread of the context. They are deterministic. Only plim_free_set_reserve fails. In costs, n is
+ * the number of blocks in the set. */
 #ifndef PLIM_RUNTIME_ARENA_FREE_SET_H
 #define PLIM_RUNTIME_ARENA_FREE_SET_H
 
 #include "runtime/base/context.h"
 
-enum { PLIM_FREE_SET_LEVELS = 16 };
+/* A free block, and the id that the caller gave it. */
+typedef struct plim_free_entry {
+  int64_t bytes, offset;
+  int32_t id;
+} plim_free_entry;
 
-typedef struct plim_free_node {
-  int64_t bytes, offset;              /* the key; bytes 0: not in the set */
-  int32_t next[PLIM_FREE_SET_LEVELS]; /* id of the next node on each level, or PLIM_NONE */
-} plim_free_node;
-
-/* The set. A node has the id of its block. */
 typedef struct plim_free_set {
   plim_context *ctx;
-  plim_free_node *node; /* [capacity] */
-  int64_t capacity;
-  int64_t compared; /* nodes compared so far, the cost of all requests */
-  int32_t head[PLIM_FREE_SET_LEVELS];
+  plim_free_entry *entry; /* [n] ascending by bytes, then by offset */
+  int64_t n, capacity;
+  int64_t compared; /* entries compared so far, the cost of all searches */
 } plim_free_set;
 
 /* Make an empty set without capacity. Release frees its memory. */
 void plim_free_set_init(plim_free_set *set, plim_context *ctx);
 void plim_free_set_release(plim_free_set *set);
 
-/* Make room for the ids 0 .. count - 1. PLIM_ENOMEM: the set is unchanged. */
+/* Make room for `count` blocks. PLIM_ENOMEM: the set is unchanged. */
 PLIM_MUST_USE plim_status plim_free_set_reserve(plim_free_set *set, int64_t count);
 
-/* Insert a block of `bytes` > 0 whose id is not in the set. */
+/* Insert a block of `bytes` > 0 that is not in the set; there is room for it. O(log n), and n entries are moved. */
 void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t offset);
-/* Erase an id that is in the set. */
-void plim_free_set_erase(plim_free_set *set, int32_t id);
+/* Erase a block that is in the set. O(log n), and n entries are moved. */
+void plim_free_set_erase(plim_free_set *set, int64_t bytes, int64_t offset);
 
-/* Is the id in the set? O(1). */
-int plim_free_set_has(const plim_free_set *set, int32_t id);
+/* Is the block in the set, with this id? O(log n). */
+int plim_free_set_has(const plim_free_set *set, int32_t id, int64_t bytes, int64_t offset);
 
-/* The smallest block of at least `bytes`, or PLIM_NONE. Of equal ones that with the lowest (last = 0) or highest (last
- * = 1) offset. */
+/* The id of the smallest block of at least `bytes`, or PLIM_NONE. Of equal ones that with the lowest (last = 0) or
+ * highest (last = 1) offset. O(log n). */
 int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last);
 
-/* Bytes of the largest block, 0 when the set is empty. O(log n) on average. */
+/* Bytes of the largest block, 0 when the set is empty. O(1). */
 int64_t plim_free_set_largest(const plim_free_set *set);
 
-/* Is every level in order, and does it hold exactly the nodes that are high enough? O(levels x capacity). */
+/* Are the blocks in order, and all of some bytes? O(n). */
 int plim_free_set_valid(const plim_free_set *set);
 
 #endif
