@@ -1,5 +1,5 @@
-/* How the search changes a schedule: by moves, by annealing runs of moves, and by neighbourhoods solved exactly.
- * *Moves* are small changes that keep it valid.
+/* How the search changes a schedule: by moves, and by annealing runs of them. *Moves* are small changes that keep it
+ * valid.
  *
  * Example: g reads the output of f, h reads that of g, and f' reads that of f last. In the schedule f g h f' live bytes
  * exceed the limit at h. EVICT draws the output of f, which is alive there and not read: f g h f f'. SHIFT may move the
@@ -39,21 +39,12 @@ typedef struct plim_mover {
  * track is not settled. */
 int plim_move_make(plim_mover *mover, plim_move move);
 
-/* ---- what moves and exact neighbourhoods share ---- */
+/* ---- what kinds of moves share ---- */
 
 /* A random run. */
 static inline int32_t plim_move_random_run(plim_mover *mover) {
   return mover->track->alive[plim_random_below(&mover->random, mover->track->n_runs)];
 }
-
-/* An item that may be evicted. */
-typedef struct plim_victim {
-  int32_t item;
-  int32_t next; /* the run that reads it next, before which it is recomputed; -1: it is needed at the end */
-} plim_victim;
-
-/* Returns 1 and fills in the victim where the item is alive at the slot, is not read there, and may be recomputed. */
-int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out);
 
 /* ---- kinds of moves that plim_move_make calls (moves_evict.c, moves_first.c) ---- */
 
@@ -113,47 +104,5 @@ struct plim_anneal {
 /* One annealing run, from the schedule in the track; the last accepted schedule stays there. PLIM_ECANCEL: the context
  * was cancelled. Deterministic without a deadline. */
 PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
-
-/* ==== neighbourhood (neighbourhood.c) ==== */
-
-/* A large neighbourhood that is solved exactly. At one slot of the schedule it decides for up to
- * PLIM_NEIGHBOURHOOD_MAX ops what becomes of their outputs.
- *
- * An *interval* is the time between an item that exists before the slot and its next reader after the slot. Either the
- * item is kept through the interval, or it is recomputed before that reader. Intervals of the inputs of such an item
- * belong to the neighbourhood too. Single moves do not pass from one good combination to another: what lies between
- * exceeds the limit or takes too long. */
-
-enum { PLIM_NEIGHBOURHOOD_MAX = 16 };
-
-typedef struct plim_interval {
-  int32_t op, choice; /* what recomputes the item */
-  int32_t repeat;     /* the run that recomputes it in the schedule now; -1: it is kept */
-  int32_t anchor;     /* the run before which it is recomputed, which belongs to no interval; -1: at the end */
-  int32_t rank;       /* order among intervals of one anchor, then by op */
-  int64_t time_ns;    /* of recomputing */
-  int64_t bytes;      /* that recomputing frees at one position, at most */
-  int32_t run;        /* its run while the branch and bound has it recomputed; -1: kept */
-} plim_interval;
-
-typedef struct plim_neighbourhood {
-  int32_t n;
-  plim_interval interval[PLIM_NEIGHBOURHOOD_MAX]; /* by ascending time for each byte */
-} plim_neighbourhood;
-
-/* Choose the intervals at a slot: repeats after it of ops that ran before it, and items that are kept over it and may
- * be recomputed, with some of their producers. Where there are too many, random ones are taken. The journal must be
- * empty. */
-void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out);
-
-/* Among all schedules that differ in these intervals alone and have a peak within the mover's limit, make the fastest.
- *   limit_ns  in          only a schedule of less time is made
- *   nodes    [1] in out  nodes of branch and bound that are left; at 0 the answer need not be the fastest
- * Returns 1 where one was made, with the change in the journal; else 0, and nothing is changed.
- * O(2^intervals) changes of the track in the worst case, usually some dozens. Deterministic. */
-int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhood, int64_t limit_ns, int64_t *nodes);
-
-/* Make a schedule within the limit faster: gather and solve at `tries` random slots. Empties the journal. */
-void plim_neighbourhood_improve(plim_mover *mover, int32_t tries);
 
 #endif

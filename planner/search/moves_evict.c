@@ -11,7 +11,14 @@
 
 enum { CHAIN_MAX = 12 /* most inputs that one eviction recomputes */ };
 
-int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out) {
+/* An item that may be evicted. */
+typedef struct victim {
+  int32_t item;
+  int32_t next; /* the run that reads it next, before which it is recomputed; -1: it is needed at the end */
+} victim;
+
+/* Returns 1 and fills in the victim where the item is alive at the slot, is not read there, and may be recomputed. */
+static int find_victim(const plim_mover *mover, int32_t item, int32_t slot, victim *out) {
   const plim_track *track = mover->track;
   const plim_item *it = &track->problem->item[item];
   if (it->producer < 0 || it->bytes == 0 || track->problem->op[it->producer].runs_once) return 0;
@@ -24,7 +31,7 @@ int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, 
     next = plim_track_next_reader(track, item, slot - 1, later < 0 ? INT32_MAX : track->run[later].slot);
   }
   if (next >= 0 && track->run[next].slot == slot) return 0;
-  *out = (plim_victim){item, next};
+  *out = (victim){item, next};
   return plim_track_may_repeat(track, it->producer, next);
 }
 
@@ -62,31 +69,28 @@ static int32_t place_after(plim_mover *mover, int32_t slot, int32_t next) {
 }
 
 /* A random item that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
-static int draw_victim(plim_mover *mover, int32_t slot, int32_t *tries, plim_victim *victim) {
+static int draw_victim(plim_mover *mover, int32_t slot, int32_t *tries, victim *out) {
   for (; *tries < search_tuning.evict.tries; ++*tries) {
-    if (plim_move_alive_across(mover, plim_random_below(&mover->random, mover->track->problem->n_items), slot,
-                               victim)) {
-      return 1;
-    }
+    if (find_victim(mover, plim_random_below(&mover->random, mover->track->problem->n_items), slot, out)) return 1;
   }
   return 0;
 }
 
 /* Time of recomputing the victim for each byte freed. */
-static double time_for_a_byte(const plim_track *track, const plim_victim *victim) {
-  const plim_item *item = &track->problem->item[victim->item];
+static double time_for_a_byte(const plim_track *track, const victim *it) {
+  const plim_item *item = &track->problem->item[it->item];
   const plim_choice *choice = track->problem->op[item->producer].choice;
   return (double)choice[track->run[track->first[item->producer]].choice].time_ns / (double)item->bytes;
 }
 
 /* A random victim; with the probability compare_percent, the cheaper of two. */
-static int choose_victim(plim_mover *mover, int32_t slot, int32_t *tries, plim_victim *victim) {
-  plim_victim other;
-  if (!draw_victim(mover, slot, tries, victim)) return 0;
+static int choose_victim(plim_mover *mover, int32_t slot, int32_t *tries, victim *out) {
+  victim other;
+  if (!draw_victim(mover, slot, tries, out)) return 0;
   if (!plim_random_percent(&mover->random, mover->compare_percent)) return 1;
   if (draw_victim(mover, slot, tries, &other) &&
-      time_for_a_byte(mover->track, &other) < time_for_a_byte(mover->track, victim)) {
-    *victim = other;
+      time_for_a_byte(mover->track, &other) < time_for_a_byte(mover->track, out)) {
+    *out = other;
   }
   return 1;
 }
@@ -95,10 +99,10 @@ int plim_move_evict_at(plim_mover *mover, int32_t slot) {
   const int32_t *percents = search_tuning.evict.repeat_inputs_percent;
   const int32_t kinds = sizeof search_tuning.evict.repeat_inputs_percent / sizeof *percents;
   plim_track *track = mover->track;
-  plim_victim victim;
-  for (int32_t tries = 0; choose_victim(mover, slot, &tries, &victim); tries++) {
+  victim chosen;
+  for (int32_t tries = 0; choose_victim(mover, slot, &tries, &chosen); tries++) {
     int32_t run =
-        plim_move_repeat(mover, track->problem->item[victim.item].producer, place_after(mover, slot, victim.next));
+        plim_move_repeat(mover, track->problem->item[chosen.item].producer, place_after(mover, slot, chosen.next));
     if (run < 0) continue;
     int percent = percents[plim_random_below(&mover->random, kinds)];
     if (percent > 0) repeat_inputs(mover, run, percent);

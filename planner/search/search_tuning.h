@@ -47,18 +47,16 @@ static const struct plim_search_tuning {
     int32_t gain_percent; /* ... until one gains fewer points than that. Measured: 3e96c985 */
   } brief;
   struct {
-    int32_t packing_rounds_quick;        /* rounds of packing while an annealing run goes on */
-    int32_t packing_rounds_strong;       /* rounds of packing at its end */
-    int32_t packing_rounds_hard;         /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
-    int32_t hard_part;                   /* it is tried where the excess is at most one part in so many of the budget */
-    int32_t moves_between_packings;      /* moves for each op between two packings that were too large */
-    int32_t compare_percent;             /* percent of evictions that take the cheaper a byte of two items */
-    int32_t neighbourhoods;              /* exact neighbourhoods after an annealing run. Measured: 0414173 */
-    int32_t neighbourhoods_with_choices; /* the same where ops have several variants */
-    int32_t limit_part;                  /* the peak's limit falls by at most one part in so many of the budget a run */
-    double cold;                         /* last temperature, in times of an average op */
-    double weight;                       /* first weight of bytes above the limit */
-    double pace;                         /* share by which the weight adapts, per move of each op */
+    int32_t packing_rounds_quick;   /* rounds of packing while an annealing run goes on */
+    int32_t packing_rounds_strong;  /* rounds of packing at its end */
+    int32_t packing_rounds_hard;    /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
+    int32_t hard_part;              /* it is tried where the excess is at most one part in so many of the budget */
+    int32_t moves_between_packings; /* moves for each op between two packings that were too large */
+    int32_t compare_percent;        /* percent of evictions that take the cheaper a byte of two items */
+    int32_t limit_part;             /* the peak's limit falls by at most one part in so many of the budget a run */
+    double cold;                    /* last temperature, in times of an average op */
+    double weight;                  /* first weight of bytes above the limit */
+    double pace;                    /* share by which the weight adapts, per move of each op */
   } searcher;
   struct {
     int32_t moves_a_look; /* moves between two looks at clock, cancel and weight */
@@ -95,12 +93,6 @@ static const struct plim_search_tuning {
     int32_t group_short_percent; /* percent of groups' moves that are short. Measured: 54347939 */
     int32_t backwards_percent;   /* percent of groups that move backwards */
   } first;
-  struct {
-    int32_t repeats; /* intervals that are recomputed now, at most; with PLIM_NEIGHBOURHOOD_MAX, which is for all, no
-                      * more than PLIM_TRACK_PART_CHANGES */
-    int32_t feeders; /* places for producers of the items that are kept */
-    int32_t nodes;   /* nodes of branch and bound. Measured: 0414173 */
-  } neighbourhood;
   struct {
     int32_t work_a_change; /* ns that trying one change takes, about: for deadlines */
   } polish;
@@ -183,8 +175,6 @@ static const struct plim_search_tuning {
                  .hard_part = 12,
                  .moves_between_packings = 10,
                  .compare_percent = 60,
-                 .neighbourhoods = 40,
-                 .neighbourhoods_with_choices = 1000,
                  .limit_part = 20,
                  .cold = 0.006,
                  .weight = 0.3,
@@ -213,7 +203,6 @@ static const struct plim_search_tuning {
               .short_percent = 50,
               .group_short_percent = 60,
               .backwards_percent = 50},
-    .neighbourhood = {.repeats = 8, .feeders = 4, .nodes = 400},
     .polish = {.work_a_change = 500},
     .keep_all = {.packing_rounds_quick = 4,
                  .packing_rounds_strong = 24,

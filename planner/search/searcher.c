@@ -1,9 +1,9 @@
 /* A searcher: one annealing run after the other, each with its candidate, which is packed and submitted.
  *
  * During a run, on_fit keeps the fastest schedule within the limit as the candidate and packs it now and then. At the
- * end of the run, pack_candidate polishes it, improves it by exact neighbourhoods, and packs it well. Then the limit of
- * the next run follows from what its packing needed too much. Invariant: the limit is at most the budget, unless a
- * strict run starts from a best whose peak is above it. */
+ * end of the run, pack_candidate polishes it and packs it well. Then the limit of the next run follows from what its
+ * packing needed too much. Invariant: the limit is at most the budget, unless a strict run starts from a best whose
+ * peak is above it. */
 #include "planner/search/search_internal.h"
 
 #include "planner/search/moves.h"
@@ -89,18 +89,7 @@ static void set_shares(const plim_problem *p, plim_anneal *anneal, const plim_an
   if (p->has_fixed_order) anneal->share[PLIM_MOVE_FIRST] = anneal->share[PLIM_MOVE_GROUP] = 0;
 }
 
-/* Improve the schedule in the track by exact neighbourhoods, unless the runs of an op are limited. The copy of the
- * mover has random numbers of its own, so that annealing runs do not depend on this. */
-static void improve(const plim_searcher *searcher, int64_t limit) {
-  plim_mover mover = searcher->anneal.mover;
-  if (searcher->anneal.runs_an_op_limit > 0) return;
-  mover.limit = limit;
-  plim_neighbourhood_improve(&mover, searcher->anneal.share[PLIM_MOVE_CHOICE] > 0
-                                         ? search_tuning.searcher.neighbourhoods_with_choices
-                                         : search_tuning.searcher.neighbourhoods);
-}
-
-/* At the end of an annealing run: polish and improve the candidate, and pack it well. Where that does not fit, pack the
+/* At the end of an annealing run: polish the candidate, and pack it well. Where that does not fit, pack the
  * candidate as it was. */
 static plim_status pack_candidate(plim_searcher *searcher, int64_t limit) {
   if (searcher->candidate_ns == 0) return PLIM_OK;
@@ -109,7 +98,6 @@ static plim_status pack_candidate(plim_searcher *searcher, int64_t limit) {
   searcher->candidate = (plim_schedule){.ctx = rough.ctx};
   plim_track_load(searcher->track, &rough);
   plim_status status = plim_polish(searcher->track, limit);
-  if (status == PLIM_OK) improve(searcher, limit);
   int64_t polished_ns = searcher->track->time_ns;
   if (status == PLIM_OK && polished_ns < searcher->candidate_ns) {
     status = plim_track_store(searcher->track, &searcher->candidate);

@@ -151,11 +151,7 @@ void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice) {
 }
 
 void plim_track_undo(plim_track *track) {
-  plim_track_undo_to(track, 0);
-}
-
-void plim_track_undo_to(plim_track *track, int32_t n_journal) {
-  while (track->n_journal > n_journal) {
+  while (track->n_journal > 0) {
     plim_change c = track->journal[--track->n_journal];
     if (c.kind == PLIM_CHANGE_INSERT) remove_run(track, c.run);
     if (c.kind == PLIM_CHANGE_CHOICE) change_choice(track, c.run, c.choice);

@@ -103,9 +103,8 @@ enum { PLIM_TRACK_PART_RUNS = 16, PLIM_TRACK_PART_CHANGES = 24 };
 int plim_track_full(const plim_track *track);
 int plim_track_journal_full(const plim_track *track);
 
-/* Undo all changes since the journal was emptied, or since it had n_journal entries. */
+/* Undo all changes since the journal was emptied. */
 void plim_track_undo(plim_track *track);
-void plim_track_undo_to(plim_track *track, int32_t n_journal);
 
 /* Keep the changes: empty the journal. */
 void plim_track_keep(plim_track *track);
