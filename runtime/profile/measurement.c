@@ -164,10 +164,11 @@ plim_status plim_measure_line(plim_measurement *measurement, const plim_profile_
   for (int32_t k = 0; k <= operands; k++) {
     const int64_t bytes =
         k < operands ? plim_shape_bytes(plim_operand_shape(desc, k)) : profile_case->variant.workspace_bytes;
+    const int64_t taken = plim_align_up(bytes, PLIM_ALIGN);
+    if (taken < 0 || taken > measurement->arena_bytes - at) return PLIM_OK;
     measurement->operand[k] = (char *)measurement->arena + at;
-    at += plim_align_up(bytes, PLIM_ALIGN);
+    at += taken;
   }
-  if (at > measurement->arena_bytes) return PLIM_OK;
   for (int32_t k = 0; k < desc->n_in; k++) {
     if (plim_operand_is_special(desc, k)) {
       PLIM_TRY(put_special(measurement, desc, k, measurement->operand[k]));

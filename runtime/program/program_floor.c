@@ -4,6 +4,7 @@
  * smallest budget is found by halving from what is enough without. */
 #include <math.h>
 
+#include "runtime/base/effort.h"
 #include "runtime/program/program_internal.h"
 
 enum { HALVINGS = 5 };
@@ -97,7 +98,7 @@ static plim_status find_paged(const plim_program *program, const plim_plan_optio
   *out = (plim_plan_floor){.keep_all_bytes = high};
   if (options->paging->n_devices == 0) low = out->bound_bytes = paged_bound(program, &out->op);
   plim_plan_free(keep_all);
-  if (options->time_limit_ns > 0) wanted.time_limit_ns = options->time_limit_ns / (HALVINGS + 2) + 1;
+  wanted.time_limit_ns = plim_effort_share(options->time_limit_ns, HALVINGS + 2);
   PLIM_TRY(try_unpaged(program, &wanted, &high));
   for (int i = 0; i < HALVINGS && high - low > PLIM_ALIGN; i++) {
     const int64_t middle = (int64_t)sqrt((double)low * (double)high);

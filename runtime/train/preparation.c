@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 #include "runtime/device/vram.h"
 #include "runtime/train/rehearsal.h"
@@ -99,7 +100,7 @@ static int may_try(preparing *work) {
 /* A quarter of a time limit is for the plan that does not page. */
 static plim_status plan_within_limit(preparing *work) {
   plim_plan_options planning = work->preparation->planning;
-  if (may_try(work)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
+  if (may_try(work)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART; /* never all of it */
   return plim_program_plan(work->program, &planning);
 }
 
@@ -126,7 +127,7 @@ static plim_status try_without_pages(preparing *work, int *taken) {
   work->preparation->trial = (plim_trial){0, 0};
   if (!may_try(work) || !copies_to_pages(work->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
   work->preparation->stage = PLIM_PREPARE_TRIAL;
-  planning.time_limit_ns /= TRIAL_PART;
+  planning.time_limit_ns = plim_effort_share(planning.time_limit_ns, TRIAL_PART);
   PLIM_TRY(plim_trial_run(work->preparation->device, o->dataset, work->program, &planning, o->training, o->trial_steps,
                           &work->preparation->trial));
   *taken = work->preparation->trial.unpaged_ns < work->preparation->trial.paged_ns;
