@@ -89,8 +89,8 @@ typedef struct plim_net_emit {
   plim_status status;
 } plim_net_emit;
 
-/* The shape [sequences of a micro-batch][context][columns of x] of rows over tokens; the bytes are those of x. */
-plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x);
+/* The shape [sequences of a micro-batch][context][columns] of rows over tokens; the bytes are those of `shape`. */
+plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *shape);
 
 /* The weights "<layer><suffix>" in the type of the activations: the parameter itself, or a cast of it. The cast may be
  * recomputed, as every op that reads the parameter may. */

@@ -2,6 +2,8 @@
  * bandwidth that a copy has while the threads compute. Powers come from a platform's file. */
 #include "runtime/program/paging_links.h"
 
+#include <assert.h>
+
 #include "runtime/graph/space/platform.h"
 #include "runtime/profile/device_link.h"
 
@@ -118,6 +120,7 @@ static plim_status set_powers(const power_source *s, plim_powers *powers) {
   int32_t of[PLIM_PLAN_SPACES], n = 0;
   for (; n <= s->paging->n_devices; n++) {
     PLIM_TRY(find_device(s, n, &device));
+    assert(device);
     powers->device_watt[n] = device->watt;
     powers->idle_watt += device->idle_watt;
     of[n] = device->space;

@@ -140,31 +140,31 @@ plim_status plim_inspected_spaces_open(plim_context *ctx, const char *path, plim
   return status;
 }
 
-void plim_inspected_spaces_close(plim_inspected_spaces *t) {
-  plim_release(t->ctx, t->gap, t->n_gaps, sizeof *t->gap);
-  plim_space_inspect_close(&t->in);
-  plim_space_plan_free(t->own_plan);
-  plim_release(t->ctx, t->transfer, t->n_transfers, sizeof *t->transfer);
-  plim_trace_free(t->trace);
-  plim_plan_free(t->own_paged);
-  plim_graph_free(t->own_graph);
-  *t = (plim_inspected_spaces){.ctx = t->ctx};
+void plim_inspected_spaces_close(plim_inspected_spaces *run) {
+  plim_release(run->ctx, run->gap, run->n_gaps, sizeof *run->gap);
+  plim_space_inspect_close(&run->in);
+  plim_space_plan_free(run->own_plan);
+  plim_release(run->ctx, run->transfer, run->n_transfers, sizeof *run->transfer);
+  plim_trace_free(run->trace);
+  plim_plan_free(run->own_paged);
+  plim_graph_free(run->own_graph);
+  *run = (plim_inspected_spaces){.ctx = run->ctx};
 }
 
 /* ---- times ---- */
 
-int64_t plim_inspected_spaces_begin_ns(const plim_inspected_spaces *t, int32_t c) {
-  return t->row ? t->row[c].start_ns : t->in.begin_ns[c];
+int64_t plim_inspected_spaces_begin_ns(const plim_inspected_spaces *run, int32_t command) {
+  return run->row ? run->row[command].start_ns : run->in.begin_ns[command];
 }
 
-int64_t plim_inspected_spaces_end_ns(const plim_inspected_spaces *t, int32_t c) {
-  return t->row ? t->row[c].start_ns + t->row[c].time_ns : t->in.end_ns[c];
+int64_t plim_inspected_spaces_end_ns(const plim_inspected_spaces *run, int32_t command) {
+  return run->row ? run->row[command].start_ns + run->row[command].time_ns : run->in.end_ns[command];
 }
 
-int64_t plim_inspected_spaces_length_ns(const plim_inspected_spaces *t) {
+int64_t plim_inspected_spaces_length_ns(const plim_inspected_spaces *run) {
   int64_t most = 0;
-  for (int32_t c = 0; c < t->plan->n_commands; c++) {
-    if (plim_inspected_spaces_end_ns(t, c) > most) most = plim_inspected_spaces_end_ns(t, c);
+  for (int32_t c = 0; c < run->plan->n_commands; c++) {
+    if (plim_inspected_spaces_end_ns(run, c) > most) most = plim_inspected_spaces_end_ns(run, c);
   }
   return most;
 }
@@ -177,24 +177,24 @@ static int by_moment(const void *a, const void *b) {
   return plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
 }
 
-static void add_buffer(const plim_inspected_spaces *t, int32_t begin, int32_t end, int64_t bytes,
+static void add_buffer(const plim_inspected_spaces *run, int32_t begin, int32_t end, int64_t bytes,
                        plim_space_moment *m) {
-  int last = end == t->plan->n_commands;
-  m[0] = (plim_space_moment){begin > 0 ? plim_inspected_spaces_begin_ns(t, begin) : 0, bytes};
-  m[1] =
-      (plim_space_moment){last ? plim_inspected_spaces_length_ns(t) : plim_inspected_spaces_end_ns(t, end - 1), -bytes};
+  int last = end == run->plan->n_commands;
+  m[0] = (plim_space_moment){begin > 0 ? plim_inspected_spaces_begin_ns(run, begin) : 0, bytes};
+  m[1] = (plim_space_moment){last ? plim_inspected_spaces_length_ns(run) : plim_inspected_spaces_end_ns(run, end - 1),
+                             -bytes};
 }
 
-plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *t, int32_t space, plim_space_moment **out,
+plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *run, int32_t space, plim_space_moment **out,
                                         int32_t *n) {
-  int64_t room = 2 * (int64_t)t->plan->n_buffers, live = 0;
+  int64_t room = 2 * (int64_t)run->plan->n_buffers, live = 0;
   int32_t events = 0, kept = 0;
   plim_space_moment *m = NULL;
-  PLIM_TRY(plim_allocate(t->ctx, room, sizeof *m, &m));
-  for (int32_t i = 0; i < t->plan->n_buffers; i++) {
-    const plim_space_buffer *b = &t->plan->buffer[i];
+  PLIM_TRY(plim_allocate(run->ctx, room, sizeof *m, &m));
+  for (int32_t i = 0; i < run->plan->n_buffers; i++) {
+    const plim_space_buffer *b = &run->plan->buffer[i];
     if (b->space != space) continue;
-    add_buffer(t, b->begin, b->end, b->bytes, m + events);
+    add_buffer(run, b->begin, b->end, b->bytes, m + events);
     events += 2;
   }
   qsort(m, (size_t)events, sizeof *m, by_moment);
@@ -204,9 +204,9 @@ plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *t, int32_t 
     if (kept > 0 && m[kept - 1].bytes == live) continue;
     m[kept++] = (plim_space_moment){m[i].at_ns, live};
   }
-  plim_status status = plim_resize_array(t->ctx, &m, room, kept, sizeof *m);
+  plim_status status = plim_resize_array(run->ctx, &m, room, kept, sizeof *m);
   if (status != PLIM_OK) {
-    plim_release(t->ctx, m, room, sizeof *m);
+    plim_release(run->ctx, m, room, sizeof *m);
     return status;
   }
   *out = m;

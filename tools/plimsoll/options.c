@@ -523,7 +523,8 @@ const option_values_row *option_values_find(unsigned mask, const char *option) {
 }
 
 int path_ends_in(const char *path, const char *ending) {
-  const size_t length = path ? strlen(path) : 0, tail = strlen(ending);
+  if (!path) return 0;
+  const size_t length = strlen(path), tail = strlen(ending);
   return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 

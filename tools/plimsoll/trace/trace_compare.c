@@ -170,7 +170,7 @@ static json_t *diff_json(const traced *a, const traced *b, const trace_parting *
 }
 
 plim_status trace_diff(const traced *a, const traced *b, int as_json, FILE *to, int *same) {
-  trace_parting differ;
+  trace_parting differ = {-1, -1};
   PLIM_TRY(trace_divergence(a, b, &differ));
   if (as_json) {
     trace_json_print(diff_json(a, b, &differ), to);

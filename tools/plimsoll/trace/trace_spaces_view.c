@@ -52,8 +52,8 @@ const char *space_command_words(const plim_graph *g, const plim_space_plan *p, i
   return text;
 }
 
-const char *space_link_words(const plim_space_plan *plan, const plim_transfer *x, char *words) {
-  (void)snprintf(words, SPACE_WORDS, "%.31s>%.31s", plan->space[x->from].name, plan->space[x->to].name);
+const char *space_link_words(const plim_space_plan *plan, const plim_transfer *transfer, char *words) {
+  (void)snprintf(words, SPACE_WORDS, "%.31s>%.31s", plan->space[transfer->from].name, plan->space[transfer->to].name);
   return words;
 }
 
