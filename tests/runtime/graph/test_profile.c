@@ -99,31 +99,31 @@ Test(profile, roofline_takes_the_slower_of_arithmetic_and_memory) {
 
 Test(profile, machines_differ_by_what_is_asked_of_them) {
   const plim_machine here = {"cpu", "a cpu", "an isa", "a library", "a build", 3};
-  plim_machine other = here;
+  plim_machine changed = here;
   plim_machine_difference first = {"untouched", "", ""};
   for (int q = PLIM_MACHINE_SAME; q <= PLIM_MACHINE_BITS; q++) {
-    cr_assert_eq(plim_machine_differs(&other, &here, (plim_machine_question)q, &first), 0);
+    cr_assert_eq(plim_machine_differs(&changed, &here, (plim_machine_question)q, &first), 0);
   }
   cr_assert_str_eq(first.field, "untouched");
-  strcpy(other.cpu, "another cpu");
-  cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_SAME, NULL), 1);
-  cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_HOLDS, &first), 1);
+  strcpy(changed.cpu, "another cpu");
+  cr_assert_eq(plim_machine_differs(&changed, &here, PLIM_MACHINE_SAME, NULL), 1);
+  cr_assert_eq(plim_machine_differs(&changed, &here, PLIM_MACHINE_HOLDS, &first), 1);
   cr_assert_str_eq(first.field, "the CPU");
   cr_assert_str_eq(first.made_for, "another cpu");
   cr_assert_str_eq(first.here, "a cpu");
-  cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_BITS, NULL), 0, "its model decides no bit");
-  other = here;
-  strcpy(other.library, "");
-  other.threads = 0;
-  cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_HOLDS, NULL), 0,
+  cr_assert_eq(plim_machine_differs(&changed, &here, PLIM_MACHINE_BITS, NULL), 0, "its model decides no bit");
+  changed = here;
+  strcpy(changed.library, "");
+  changed.threads = 0;
+  cr_assert_eq(plim_machine_differs(&changed, &here, PLIM_MACHINE_HOLDS, NULL), 0,
                "what is not known differs from nothing");
-  cr_assert_eq(plim_machine_differs(&here, &other, PLIM_MACHINE_HOLDS, NULL), 1, "but what is known does");
-  cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_BITS, &first), 1);
+  cr_assert_eq(plim_machine_differs(&here, &changed, PLIM_MACHINE_HOLDS, NULL), 1, "but what is known does");
+  cr_assert_eq(plim_machine_differs(&changed, &here, PLIM_MACHINE_BITS, &first), 1);
   cr_assert_str_eq(first.field, "the library");
-  other = here;
-  other.threads = 2;
+  changed = here;
+  changed.threads = 2;
   for (int q = PLIM_MACHINE_SAME; q <= PLIM_MACHINE_BITS; q++) {
-    cr_assert_eq(plim_machine_differs(&other, &here, (plim_machine_question)q, &first), 1);
+    cr_assert_eq(plim_machine_differs(&changed, &here, (plim_machine_question)q, &first), 1);
     cr_assert_str_eq(first.field, "threads");
   }
 }
