@@ -49,6 +49,14 @@ static plim_status find_first_plans(const plim_program *program, const plim_plan
   return PLIM_OK;
 }
 
+/* Has a pair before pair i its output? An output that may lie over one of several inputs has a pair for each. */
+static int has_pair_before(const plim_op *op, int32_t i) {
+  for (int32_t k = 0; k < i; k++) {
+    if (op->pair[k].out == op->pair[i].out) return 1;
+  }
+  return 0;
+}
+
 /* What op o needs at once, whatever pages: its operands, where outputs may lie over inputs, and the least workspace. */
 static int64_t op_bytes(const plim_graph *graph, const plim_profile *profile, int32_t o) {
   const plim_op *op = &graph->op[o];
@@ -56,8 +64,9 @@ static int64_t op_bytes(const plim_graph *graph, const plim_profile *profile, in
   for (int32_t i = 0; i < op->n_reads; i++) bytes += graph->storage[op->reads[i]].bytes;
   for (int32_t i = 0; i < op->n_updates; i++) bytes += graph->storage[op->updates[i]].bytes;
   for (int32_t i = 0; i < op->n_writes; i++) bytes += graph->storage[op->writes[i]].bytes;
-  for (int32_t i = 0; i < op->n_pairs; i++)
-    bytes -= graph->storage[graph->value[op->out[op->pair[i].out]].storage].bytes;
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    if (!has_pair_before(op, i)) bytes -= graph->storage[graph->value[op->out[op->pair[i].out]].storage].bytes;
+  }
   for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
     if (profile->variant[i].workspace_bytes < workspace) workspace = profile->variant[i].workspace_bytes;
   }

@@ -396,6 +396,29 @@ Test(program, with_pages_the_smallest_budget_is_no_larger) {
   plim_program_free(program);
 }
 
+/* The sum of an image and of its relu is the largest op. It may be written over either, and needs both. */
+static plim_status make_sum(void *user, const plim_net_options *options, plim_net **out) {
+  (void)user;
+  PLIM_TRY(plim_net_begin(ctx, "sum", options, out));
+  plim_net *net = *out;
+  const plim_tensor image = plim_net_image(net);
+  const plim_tensor sum = plim_net_add(net, "sum", image, plim_net_relu(net, "relu", image));
+  plim_net_softmax_xent(net, plim_net_linear(net, "fc", plim_net_global_avg_pool(net, "pool", sum), 10));
+  return PLIM_OK;
+}
+
+Test(program, an_output_that_may_lie_over_either_input_leaves_the_bytes_of_both) {
+  const plim_link_place place = {.modelled = 1};
+  plim_paging paging = plim_paging_default();
+  source.make = make_sum;
+  plim_program *program = program_of(8);
+  cr_assert_eq(plim_paging_add_space(device, &place, "host", 1 << 20, &paging), PLIM_OK);
+  planning.paging = &paging;
+  const int64_t image = INT64_C(8) * 3 * 16 * 16 * (int64_t)sizeof(float);
+  cr_expect_geq(floor_of(program, &planning).bound_bytes, 2 * image);
+  plim_program_free(program);
+}
+
 Test(program, copies_of_a_modelled_gpu_take_nothing_from_the_ops_beside_them) {
   const plim_link_place place = {.cache_dir = "", .modelled = 1};
   plim_device_api api = *device->api;
