@@ -110,7 +110,7 @@ PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_data
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 
 /* Run `steps` more training steps.
- *   on_step, user  in  called after each step, on this thread; NULL: not wanted
+ *   on_step, user  in  called after each step whose loss is finite, on this thread; NULL: not wanted
  * PLIM_ECANCEL: the context was cancelled; the last step is complete. PLIM_ENOTFINITE: the loss of a step is not
  * finite; its weights are updated, and it counts as done. PLIM_EIO, PLIM_EDATA: the program's own data source failed,
  * or gave a label or token that is out of range. PLIM_EUSAGE: another budget was asked for, and options.replan is NULL

@@ -105,7 +105,8 @@ static plim_status make_unpaged(trial_state *trial, const plim_plan_options *pla
   return status;
 }
 
-/* Do the plans that page stay because the others find no room, are refused, or train to no finite loss? */
+/* Do the plans that page stay without a figure? They do where the others are refused, and where either find no room or
+ * train to no finite loss. If that was so of those that page, the training itself says so. */
 static int stays_paged(const trial_state *trial, plim_status status, const plim_trial *found) {
   const int unpaged_refused = trial->refused.n > 0 && found->paged_ns > 0 && found->unpaged_ns == 0;
   return status == PLIM_ENOFIT || status == PLIM_ENOTFINITE || unpaged_refused;
