@@ -55,10 +55,7 @@ static plim_choice choice_of(const plim_problem *p, const plim_variant *variant,
 static int32_t choose(const plim_problem *p, const plim_variant *variant, int32_t n, const char *numerics_key,
                       plim_choice *out) {
   int32_t first = plim_variants_fastest(variant, n, numerics_key), count = 0;
-  int64_t least_ns = variant[first].time_ns;
-  for (int32_t i = 0; i < n; i++) {
-    if (key_is(&variant[i], numerics_key) && variant[i].time_ns < least_ns) least_ns = variant[i].time_ns;
-  }
+  const int64_t least_ns = plim_variants_least_ns(variant, n, numerics_key);
   out[count++] = choice_of(p, variant, first);
   for (int32_t i = 0; i < n; i++) {
     int is_as_fast = plim_variant_ties(variant[i].time_ns, least_ns);

@@ -147,12 +147,8 @@ static plim_status find_times(kept_plans *kept) {
     const plim_variant *variant = &profile->variant[profile->first[o]];
     const int32_t n = profile->first[o + 1] - profile->first[o];
     const int64_t tied_ns = variant[plim_variants_fastest(variant, n, NULL)].time_ns;
-    int64_t fastest_ns = tied_ns;
-    for (int32_t i = 0; i < n; i++) {
-      if (variant[i].time_ns < fastest_ns) fastest_ns = variant[i].time_ns;
-    }
-    least_ns += fastest_ns;
     most_ns = plim_add_checked(most_ns, tied_ns);
+    if (most_ns >= 0) least_ns += plim_variants_least_ns(variant, n, NULL); /* no more than most_ns */
   }
   kept->least_ns = kept->bound_ns = least_ns;
   kept->most_ns = most_ns;
@@ -370,8 +366,8 @@ plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, co
   if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
   plim_queue_spaces_make(options, &kept.spaces);
   PLIM_TRY(find_names(&kept));
-  PLIM_TRY(find_times(&kept));
   if (!kept.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
+  PLIM_TRY(find_times(&kept));
   const plim_status status = make_or_take_kept(&kept, out, from_front);
   plim_plans_free(kept.plans);
   plim_plan_free(kept.best);

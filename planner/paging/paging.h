@@ -1,6 +1,6 @@
-/* Plans that page: what does not fit is recomputed, or copied to a page space and back beside compute. make.c needs the
- * first part alone. What the files of this folder share follows: links and costs, which of two plans is better, plans
- * with and without homes in the page space, and the graphs that they are found with. */
+/* Plans that page: what does not fit is recomputed, or copied to a page space and back beside compute. make.c and the
+ * command line need the first two parts. What the files of this folder share follows: links and costs, which of two
+ * plans is better, plans with and without homes in the page space, and the graphs that they are found with. */
 #ifndef PLIM_PLANNER_PAGING_PAGING_H
 #define PLIM_PLANNER_PAGING_PAGING_H
 
@@ -23,6 +23,20 @@ PLIM_MUST_USE plim_status plim_paging_make_kept(plim_context *ctx, const plim_gr
 PLIM_MUST_USE plim_status plim_paging_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                             const plim_plan_options *options, int32_t n, const int64_t *budget,
                                             plim_plan **plan);
+
+/* ==== overhead (page_bound.c) ==== */
+
+/* What a plan takes beside keep-all, and what every plan with these options takes at least: in percent of keep-all's
+ * time, or with powers of its joules. */
+typedef struct plim_paging_overhead {
+  double percent, bound_percent;
+  int32_t proved; /* 1: no plan takes less */
+} plim_paging_overhead;
+
+/* The overhead of a plan that was made with options->paging; NULL: of one arena.
+ *   keep_all_joule  in  read with paging->powers only
+ * O(commands). Thread-safe. */
+plim_paging_overhead plim_paging_overhead_of(const plim_plan *plan, const plim_paging *paging, double keep_all_joule);
 
 /* ==== links and costs (copy_cost.c) ==== */
 
@@ -187,19 +201,5 @@ PLIM_MUST_USE plim_status plim_graph_copy_end(plim_graph_copy *copy, plim_graph 
 PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *graph,
                                                  const plim_profile *profile, int64_t budget_bytes, double share,
                                                  plim_profile **out);
-
-/* ==== overhead (page_bound.c) ==== */
-
-/* What a plan takes beside keep-all, and what every plan with these options takes at least: in percent of keep-all's
- * time, or with powers of its joules. */
-typedef struct plim_paging_overhead {
-  double percent, bound_percent;
-  int32_t proved; /* 1: no plan takes less */
-} plim_paging_overhead;
-
-/* The overhead of a plan that was made with options->paging (page_bound.c); NULL: of one arena.
- *   keep_all_joule  in  read with paging->powers only
- * O(commands). Thread-safe. */
-plim_paging_overhead plim_paging_overhead_of(const plim_plan *plan, const plim_paging *paging, double keep_all_joule);
 
 #endif

@@ -74,10 +74,9 @@ plim_status plim_queue_bound(const plim_graph *g, const plim_profile *profile, c
   PLIM_TRY(plim_allocate(g->ctx, g->n_storages, sizeof *end_ns, &end_ns));
   for (int32_t o = 0; o < g->n_ops; o++) {
     const plim_op *op = &g->op[o];
-    int64_t least = INT64_MAX, begin_ns = 0;
-    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
-      if (profile->variant[i].time_ns < least) least = profile->variant[i].time_ns;
-    }
+    const int32_t first = profile->first[o];
+    const int64_t least = plim_variants_least_ns(&profile->variant[first], profile->first[o + 1] - first, NULL);
+    int64_t begin_ns = 0;
     for (int32_t i = 0; i < op->n_reads; i++) {
       if (end_ns[op->reads[i]] > begin_ns) begin_ns = end_ns[op->reads[i]];
     }

@@ -8,11 +8,12 @@
 
 #include <stdio.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/space/space_plan_text.h"
 
-static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files */
+static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files together; a larger one holds no plan */
 enum { HASH = 24, PREFIX_BYTES = HASH + 16 };
 
 /* ---- names ---- */
@@ -65,7 +66,11 @@ static plim_status find_names(const plim_graph *graph, const plim_platform *plat
 static plim_status read_plan(plim_space_kept *kept, const plim_graph *graph, const char *path) {
   plim_plan *other = NULL;
   plim_space_plan *plan = NULL;
-  plim_status status = plim_space_plan_load_any(kept->ctx, path, &other, &plan);
+  char *text = NULL;
+  int64_t bytes = 0;
+  plim_status status = plim_file_read(kept->ctx, path, max_bytes, &text, &bytes);
+  if (status == PLIM_OK) status = plim_space_plan_parse_any(kept->ctx, path, text, bytes, &other, &plan);
+  plim_file_release(kept->ctx, text, bytes);
   plim_plan_free(other);
   if (status == PLIM_OK && plan) status = plim_space_plan_check(kept->ctx, graph, plan);
   if (status == PLIM_OK && plan) {

@@ -170,14 +170,19 @@ int plim_variant_ties(int64_t time_ns, int64_t fastest_ns) {
   return time_ns - fastest_ns <= fastest_ns / 100 * 3 + fastest_ns % 100 * 3 / 100;
 }
 
-int32_t plim_variants_fastest(const plim_variant *variant, int32_t n, const char *numerics_key) {
+int64_t plim_variants_least_ns(const plim_variant *variant, int32_t n, const char *numerics_key) {
   int64_t least_ns = PLIM_TIME_INFINITE;
-  int32_t best = PLIM_NONE;
   for (int32_t i = 0; i < n; i++) {
     if ((!numerics_key || strcmp(variant[i].numerics_key, numerics_key) == 0) && variant[i].time_ns < least_ns) {
       least_ns = variant[i].time_ns;
     }
   }
+  return least_ns;
+}
+
+int32_t plim_variants_fastest(const plim_variant *variant, int32_t n, const char *numerics_key) {
+  const int64_t least_ns = plim_variants_least_ns(variant, n, numerics_key);
+  int32_t best = PLIM_NONE;
   for (int32_t i = 0; i < n; i++) {
     if ((numerics_key && strcmp(variant[i].numerics_key, numerics_key) != 0) ||
         !plim_variant_ties(variant[i].time_ns, least_ns)) {

@@ -33,6 +33,9 @@ typedef struct plim_dropped {
 /* Does a time count as equal to the least one? It does when it is at most 3 % above. Both are ns, >= 0. */
 int plim_variant_ties(int64_t time_ns, int64_t fastest_ns);
 
+/* The least time of variant [n] with this numerics key (NULL: any). PLIM_TIME_INFINITE when there is none. O(n). */
+int64_t plim_variants_least_ns(const plim_variant *variant, int32_t n, const char *numerics_key);
+
 /* Index of the variant that counts as fastest among variant [n] with this numerics key (NULL: any). Of those that tie
  * with the least time it has the least workspace, then the lower index. -1 when there is none. O(n). */
 int32_t plim_variants_fastest(const plim_variant *variant, int32_t n, const char *numerics_key);

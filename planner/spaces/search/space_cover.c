@@ -337,9 +337,9 @@ static plim_status decide(cover_pass *pass) {
 typedef enum cover_state { COVERING, COVERED, STUCK /* nothing can go, or the time is over */ } cover_state;
 
 static plim_status cover_once(cover_pass *pass, cover_state *state) {
-  PLIM_TRY(reserve(pass));
   *state = COVERED;
   if (!find_short(pass)) return PLIM_OK;
+  PLIM_TRY(reserve(pass));
   *state = STUCK;
   if (!pass->device) PLIM_TRY(find_devices(pass));
   count_short(pass);

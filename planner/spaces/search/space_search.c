@@ -171,13 +171,17 @@ static plim_status search_rounds(plim_space_search_state *search) {
     search->haste = draw_haste(search);
     PLIM_TRY(make_next(search, &fits));
     if (!fits) continue;
-    found = search->now_worth;
-    if (!has_returned(search)) PLIM_TRY(plim_space_weigh(search, &search->next, &worst, &found));
-    stale = plim_space_worth_is_better(found, search->best_worth) ? 0 : stale + 1;
-    PLIM_TRY(plim_space_keep_best(search, &search->next, found));
-    if (plim_space_worth_is_better(found, worst)) {
-      search->now_worth = found;
-      swap_sequences(search);
+    if (has_returned(search)) {
+      stale++;
+      plim_space_report(search->problem->ctx, &search->rules);
+    } else {
+      PLIM_TRY(plim_space_weigh(search, &search->next, &worst, &found));
+      stale = plim_space_worth_is_better(found, search->best_worth) ? 0 : stale + 1;
+      PLIM_TRY(plim_space_keep_best(search, &search->next, found));
+      if (plim_space_worth_is_better(found, worst)) {
+        search->now_worth = found;
+        swap_sequences(search);
+      }
     }
     if (stale < patience) continue;
     stale = 0;

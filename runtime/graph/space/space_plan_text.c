@@ -317,10 +317,15 @@ static int is_over_spaces(plim_context *ctx, const char *file, const char *text,
   return yes;
 }
 
+plim_status plim_space_plan_parse_any(plim_context *ctx, const char *file, const char *text, int64_t bytes,
+                                      plim_plan **plan, plim_space_plan **space_plan) {
+  if (is_over_spaces(ctx, file, text, bytes)) return plim_space_plan_parse(ctx, file, text, bytes, space_plan);
+  return plim_plan_parse(ctx, file, text, bytes, plan);
+}
+
 static plim_status parse_either(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
   const either *e = out;
-  if (is_over_spaces(ctx, file, text, bytes)) return plim_space_plan_parse(ctx, file, text, bytes, e->space_plan);
-  return plim_plan_parse(ctx, file, text, bytes, e->plan);
+  return plim_space_plan_parse_any(ctx, file, text, bytes, e->plan, e->space_plan);
 }
 
 plim_status plim_space_plan_load_any(plim_context *ctx, const char *path, plim_plan **plan,
