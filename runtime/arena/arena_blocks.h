@@ -65,7 +65,7 @@ plim_side plim_arena_blocks_side(const plim_arena_blocks *blocks, int32_t block)
  *   bytes  in   > 0, rounded up to PLIM_ALIGN
  *   owner  in   >= 0
  *   out    out  the block; PLIM_NONE: no free block is large enough
- * PLIM_ENOMEM. O(log n), and entries of free blocks are moved. */
+ * PLIM_ENOMEM. O(log n) of n free blocks, and moves up to n entries of 24 bytes. */
 PLIM_MUST_USE plim_status plim_arena_blocks_take(plim_arena_blocks *blocks, int64_t bytes, int32_t owner,
                                                  plim_side side, plim_end end, int32_t *out);
 
@@ -78,8 +78,8 @@ PLIM_MUST_USE plim_status plim_arena_blocks_take_from(plim_arena_blocks *blocks,
 PLIM_MUST_USE plim_status plim_arena_blocks_take_at(plim_arena_blocks *blocks, int64_t offset, int64_t bytes,
                                                     int32_t owner, int32_t *out);
 
-/* Free a held block and merge it with its free neighbours. Returns the free block that contains it. O(log n), and
- * entries of free blocks are moved. */
+/* Free a held block and merge it with its free neighbours. Returns the free block that contains it. O(log n) of
+ * n free blocks, and moves up to n entries of 24 bytes. */
 int32_t plim_arena_blocks_give(plim_arena_blocks *blocks, int32_t block);
 
 /* Give a held block to another owner. O(1). */

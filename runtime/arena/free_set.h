@@ -27,9 +27,10 @@ void plim_free_set_release(plim_free_set *set);
 /* Make room for `count` blocks. PLIM_ENOMEM: the set is unchanged. */
 PLIM_MUST_USE plim_status plim_free_set_reserve(plim_free_set *set, int64_t count);
 
-/* Insert a block of `bytes` > 0 that is not in the set; there is room for it. O(log n), and n entries are moved. */
+/* Insert a block of `bytes` > 0 that is not in the set; there is room for it. O(log n), and moves up to n
+ * entries. */
 void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t offset);
-/* Erase a block that is in the set. O(log n), and n entries are moved. */
+/* Erase a block that is in the set. O(log n), and moves up to n entries. */
 void plim_free_set_erase(plim_free_set *set, int64_t bytes, int64_t offset);
 
 /* Is the block in the set, with this id? O(log n). */

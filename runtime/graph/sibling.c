@@ -15,6 +15,11 @@ static plim_status exchange(plim_context *ctx, const char *from, const char *end
   return PLIM_OK;
 }
 
+int plim_sibling_is_plan(const char *path) {
+  const size_t n = strlen(path);
+  return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
 plim_status plim_sibling_graph_path(plim_context *ctx, const char *plan, char *path) {
   return exchange(ctx, plan, ".json", ".graph.json", path);
 }

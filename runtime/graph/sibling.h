@@ -6,6 +6,9 @@
 #include "runtime/base/file.h"
 #include "runtime/graph/plan.h"
 
+/* Does the path end as the name of a plan? All other names are of traces. */
+int plim_sibling_is_plan(const char *path);
+
 /* Find the path of the graph that belongs to the plan at `plan`. path [PLIM_FILE_PATH_BYTES] out. PLIM_EUSAGE: it is
  * too long. */
 PLIM_MUST_USE plim_status plim_sibling_graph_path(plim_context *ctx, const char *plan, char *path);

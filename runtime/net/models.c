@@ -17,7 +17,7 @@
 static const plim_net_window of_1x1 = {.kernel = 1}, of_3x3 = {.kernel = 3, .pad = 1},
                              halve = {.kernel = 2, .stride = 2};
 
-enum { MODEL_MAX_STAGES = 5, MODEL_NAME_BYTES = 48, GPT_MOST_UNITS = 65536 };
+enum { MODEL_MAX_STAGES = 5, MODEL_NAME_BYTES = 48, GPT_UNITS_MAX = 65536 };
 
 typedef struct model_row {
   const char *name;
@@ -264,12 +264,12 @@ static plim_tensor gpt_block(plim_net *net, plim_tensor x, int block) {
 static void build_gpt(plim_net *net, const model_row *row) {
   const plim_net_options *o = &net->options;
   (void)row;
-  if (o->layers < 1 || o->units < 1 || o->units > GPT_MOST_UNITS || o->heads < 1 || o->units % o->heads != 0) {
+  if (o->layers < 1 || o->units < 1 || o->units > GPT_UNITS_MAX || o->heads < 1 || o->units % o->heads != 0) {
     (void)plim_net_fail(
         net, PLIM_EUSAGE,
         "%d layers of width %d with %d heads; at least one layer, a width of at most %d, and heads that "
         "divide it are needed",
-        o->layers, o->units, o->heads, GPT_MOST_UNITS);
+        o->layers, o->units, o->heads, GPT_UNITS_MAX);
     return;
   }
   plim_tensor table = plim_net_embedding(net, "embedding", o->units), x = table;

@@ -3,6 +3,7 @@
 #include "runtime/program/paging_links.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "runtime/graph/space/platform.h"
 #include "runtime/profile/device_link.h"
@@ -84,12 +85,19 @@ static const char *space_name(const power_source *s, int32_t space) {
   return o->n_devices > 0 ? "cpu:0" : s->device;
 }
 
-/* The device of the file: by its name, or for the first one by that without a number. */
+/* The other name of the first device: "cpu" where the plan says "cpu:0", and the reverse. NULL: it has none. */
+static const char *other_name(const power_source *s) {
+  if (s->paging->n_devices > 0) return s->device;
+  return strcmp(s->device, "cpu") == 0 ? "cpu:0" : NULL;
+}
+
+/* The device of the file, by its name or by its other name. */
 static plim_status find_device(const power_source *s, int32_t space, const plim_platform_device **out) {
   const plim_platform *p = s->platform;
   const char *name = space_name(s, space);
+  const char *other = space == 0 ? other_name(s) : NULL;
   int32_t d = plim_platform_find_device(p, name);
-  if (d < 0 && space == 0) d = plim_platform_find_device(p, s->paging->n_devices > 0 ? s->device : "cpu:0");
+  if (d < 0 && other) d = plim_platform_find_device(p, other);
   if (d >= 0 && p->device[d].watt > 0) {
     *out = &p->device[d];
     return PLIM_OK;
@@ -118,6 +126,7 @@ static plim_status set_links(const power_source *s, int32_t n, const int32_t *of
 static plim_status set_powers(const power_source *s, plim_powers *powers) {
   const plim_platform_device *device = NULL;
   int32_t of[PLIM_PLAN_SPACES], n = 0;
+  assert(s->paging->n_devices >= 0 && s->paging->n_devices <= PLIM_PAGE_DEVICES);
   for (; n <= s->paging->n_devices; n++) {
     PLIM_TRY(find_device(s, n, &device));
     assert(device);

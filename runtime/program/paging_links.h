@@ -41,7 +41,8 @@ PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_li
 
 /* Read the powers of the devices and links of a plan from a platform file (docs/formats.md), by the names of its
  * devices and spaces. Times come from the profile and the measured links, not from the file.
- *   device  in   name of the first device, as "cpu"; with other devices beside it, "cpu:0" comes first
+ *   device  in   name of the first device, as "cpu"; with other devices beside it, "cpu:0" comes first. The file
+ *                may have either name for a first CPU
  *   paging  in   with its spaces and devices; powers are not read
  *   powers  out  of all devices and of all links between the spaces
  * PLIM_EDATA: the file has no power for a device or no link between two spaces; the sentence names them. Otherwise the

@@ -37,12 +37,6 @@ static plim_status load_trace(plim_inspected_run *inspected, const char *path) {
                    inspected->trace->plan, of_plan, print);
 }
 
-/* Does the path end as the name of a plan? All other names are of traces. */
-static int names_a_plan(const char *path) {
-  size_t n = strlen(path);
-  return n > 5 && strcmp(path + n - 5, ".json") == 0;
-}
-
 static plim_status set_medians(plim_inspected_run *inspected) {
   int32_t n = inspected->plan->n_commands;
   int64_t *sample = NULL;
@@ -107,7 +101,7 @@ static plim_status simulate_again(plim_inspected_run *inspected) {
 }
 
 static plim_status open_file(plim_inspected_run *inspected, const char *path) {
-  PLIM_TRY(names_a_plan(path) ? load_plan(inspected, path) : load_trace(inspected, path));
+  PLIM_TRY(plim_sibling_is_plan(path) ? load_plan(inspected, path) : load_trace(inspected, path));
   PLIM_TRY(plim_inspect_new(inspected->graph, inspected->plan, &inspected->inspect));
   PLIM_TRY(set_medians(inspected));
   return simulate_again(inspected);

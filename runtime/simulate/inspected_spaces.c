@@ -11,12 +11,6 @@
 
 /* ---- plans that page ---- */
 
-/* Does the path end as the name of a plan? All other names are of traces. */
-static int names_a_plan(const char *path) {
-  const size_t n = strlen(path);
-  return n > 5 && strcmp(path + n - 5, ".json") == 0;
-}
-
 /* NULL: the file is no plan that pages, whatever else it is; others say what is wrong with it. */
 static plim_plan *load_paged(plim_context *ctx, const char *path) {
   plim_plan *plan = NULL;
@@ -44,8 +38,8 @@ typedef struct candidate {
 
 static int by_length(const void *a, const void *b) {
   const candidate *x = a, *y = b;
-  if (x->length_ns != y->length_ns) return x->length_ns < y->length_ns ? -1 : 1;
-  return plim_integers_compare(x->run, y->run);
+  const int by = plim_integers_compare(x->length_ns, y->length_ns);
+  return by != 0 ? by : plim_integers_compare(x->run, y->run);
 }
 
 static plim_status choose_step(plim_inspected_spaces *t) {
@@ -96,7 +90,7 @@ static plim_status load_trace(plim_inspected_spaces *t, const char *path, const 
 
 static plim_status open_run(plim_inspected_spaces *t, const char *path, int *is) {
   char beside[PLIM_FILE_PATH_BYTES];
-  const int is_plan = names_a_plan(path);
+  const int is_plan = plim_sibling_is_plan(path);
   *is = 0;
   if (!is_plan && plim_sibling_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
   t->paged = t->own_paged = load_paged(t->ctx, is_plan ? path : beside);
@@ -128,7 +122,7 @@ static plim_status open_space_plan(plim_inspected_spaces *t, const char *path) {
 static plim_status open_file(plim_inspected_spaces *t, const char *path) {
   int is = 0;
   PLIM_TRY(open_run(t, path, &is));
-  if (!is && names_a_plan(path)) PLIM_TRY(open_space_plan(t, path));
+  if (!is && plim_sibling_is_plan(path)) PLIM_TRY(open_space_plan(t, path));
   return t->plan ? plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps) : PLIM_OK;
 }
 
@@ -173,28 +167,29 @@ int64_t plim_inspected_spaces_length_ns(const plim_inspected_spaces *run) {
 
 static int by_moment(const void *a, const void *b) {
   const plim_space_moment *x = a, *y = b;
-  if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
-  return plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
+  const int by_time = plim_integers_compare(x->at_ns, y->at_ns);
+  return by_time != 0 ? by_time : plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
 }
 
-static void add_buffer(const plim_inspected_spaces *run, int32_t begin, int32_t end, int64_t bytes,
+/* length_ns: of the run, where a buffer that lives to its end ends. */
+static void add_buffer(const plim_inspected_spaces *run, const plim_space_buffer *b, int64_t length_ns,
                        plim_space_moment *m) {
-  int last = end == run->plan->n_commands;
-  m[0] = (plim_space_moment){begin > 0 ? plim_inspected_spaces_begin_ns(run, begin) : 0, bytes};
-  m[1] = (plim_space_moment){last ? plim_inspected_spaces_length_ns(run) : plim_inspected_spaces_end_ns(run, end - 1),
-                             -bytes};
+  const int is_last = b->end == run->plan->n_commands;
+  m[0] = (plim_space_moment){b->begin > 0 ? plim_inspected_spaces_begin_ns(run, b->begin) : 0, b->bytes};
+  m[1] = (plim_space_moment){is_last ? length_ns : plim_inspected_spaces_end_ns(run, b->end - 1), -b->bytes};
 }
 
 plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *run, int32_t space, plim_space_moment **out,
                                         int32_t *n) {
   int64_t room = 2 * (int64_t)run->plan->n_buffers, live = 0;
+  const int64_t length_ns = plim_inspected_spaces_length_ns(run);
   int32_t events = 0, kept = 0;
   plim_space_moment *m = NULL;
   PLIM_TRY(plim_allocate(run->ctx, room, sizeof *m, &m));
   for (int32_t i = 0; i < run->plan->n_buffers; i++) {
     const plim_space_buffer *b = &run->plan->buffer[i];
     if (b->space != space) continue;
-    add_buffer(run, b->begin, b->end, b->bytes, m + events);
+    add_buffer(run, b, length_ns, m + events);
     events += 2;
   }
   qsort(m, (size_t)events, sizeof *m, by_moment);

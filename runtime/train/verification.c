@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/program/paging_links.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/state.h"
@@ -195,11 +196,11 @@ plim_status plim_verify_make_reference(const plim_program *program, plim_device 
 
 int64_t plim_verify_steps_within(const plim_program *program, const plim_program *unlimited, double test_batches,
                                  double time_ns) {
-  enum { RUNS = 2, WHOLE_TENS = 10, LEAST_STEPS = 150 };
+  enum { RUNS = 2, WHOLE_TENS = 10, STEPS_MIN = 150 };
   const int64_t pair_ns = program->plan[PLIM_PROGRAM_TRAIN]->time_ns + unlimited->plan[PLIM_PROGRAM_TRAIN]->time_ns;
   const double left_ns = time_ns - RUNS * test_batches * (double)unlimited->plan[PLIM_PROGRAM_EVAL]->time_ns;
-  const int64_t steps = left_ns > 0 ? (int64_t)(left_ns / (double)pair_ns) / WHOLE_TENS * WHOLE_TENS : 0;
-  return steps < LEAST_STEPS ? LEAST_STEPS : steps;
+  const int64_t steps = left_ns > 0 ? plim_integers_from_real(left_ns / (double)pair_ns) / WHOLE_TENS * WHOLE_TENS : 0;
+  return steps < STEPS_MIN ? STEPS_MIN : steps;
 }
 
 /* The options of the trainer, but with planned addresses and a fixed budget. */

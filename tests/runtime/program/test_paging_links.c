@@ -37,6 +37,21 @@ static plim_status load(const plim_paging *paging, plim_powers *powers) {
   return plim_powers_load(ctx, plim_test_path("p.json"), "cpu", paging, powers);
 }
 
+/* A file may call the only CPU "cpu:0". What it says of a CPU is not taken for a GPU. */
+Test(paging_links, a_gpu_has_no_power_of_a_cpu) {
+  static const char one[] =
+      "{\"devices\": [{\"name\": \"cpu:0\", \"watt\": 30, \"idle_watt\": 5, \"spaces\": [\"cpu:0\"]}], \"links\": []}";
+  const plim_paging paging = plim_paging_default();
+  plim_powers powers;
+  const char *path = plim_test_path("p.json");
+  cr_assert_eq(plim_file_save(ctx, path, one, (int64_t)sizeof one - 1), PLIM_OK);
+  cr_assert_eq(plim_powers_load(ctx, path, "cpu", &paging, &powers), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_expect_eq(powers.device_watt[0], 30);
+  cr_expect_eq(plim_powers_load(ctx, path, "cuda", &paging, &powers), PLIM_EDATA);
+  cr_expect(strstr(plim_context_error(ctx), "there is no device 'cuda'"), "%s", plim_context_error(ctx));
+  plim_test_context_end(ctx);
+}
+
 Test(paging_links, powers_have_the_order_of_the_spaces_of_the_plan) {
   plim_paging paging = plim_paging_default();
   plim_powers powers;
@@ -54,6 +69,7 @@ Test(paging_links, powers_have_the_order_of_the_spaces_of_the_plan) {
   cr_expect_eq(powers.idle_watt, 7, "of both devices");
   cr_expect_eq(powers.link_watt[0][1], 3);
   cr_expect_eq(powers.link_watt[1][0], 4);
+  plim_test_context_end(ctx);
 }
 
 Test(paging_links, a_power_that_is_not_known_is_refused_by_name_and_nothing_is_set) {
@@ -68,4 +84,5 @@ Test(paging_links, a_power_that_is_not_known_is_refused_by_name_and_nothing_is_s
   cr_assert_eq(load(&paging, &powers), PLIM_EDATA);
   cr_expect(strstr(plim_context_error(ctx), "there is no device 'cpu:2'"), "%s", plim_context_error(ctx));
   cr_expect_eq(powers.idle_watt, 11);
+  plim_test_context_end(ctx);
 }
