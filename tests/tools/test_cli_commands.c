@@ -44,7 +44,7 @@ static void expect_spins(const char *given, const char *words) {
   (void)snprintf(command, sizeof command,
                  "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; %s $PLIMSOLL train " SMALL
                  "--steps 100000000 >/dev/null 2>&1 & p=$!; worked $p 10; "
-                 "tr '\\0' '\\n' </proc/$p/environ | grep SPINCOUNT; kill $p; wait $p",
+                 "tr '\\0' '\\n' </proc/$p/environ | grep -E 'SPINCOUNT|WAIT_POLICY'; kill $p; wait $p",
                  given);
   const program_run *run = plim_test_shell(command);
   cr_assert_str_eq(run->out, words, "with %s: %s", given, run->out);
@@ -53,7 +53,7 @@ static void expect_spins(const char *given, const char *words) {
 Test(cli, threads_spin_shortly_unless_the_environment_says_how_they_wait) {
   expect_spins("", "GOMP_SPINCOUNT=2000\n");
   expect_spins("GOMP_SPINCOUNT=77", "GOMP_SPINCOUNT=77\n");
-  expect_spins("OMP_WAIT_POLICY=passive", "");
+  expect_spins("OMP_WAIT_POLICY=passive", "OMP_WAIT_POLICY=passive\n");
 }
 
 /* Once: what computes nothing does not begin anew. */

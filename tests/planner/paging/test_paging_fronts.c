@@ -130,7 +130,9 @@ static void edit_kept(const char *folder, const char *name, const char *number) 
     text[n] = 0;
     char *at = strstr(text, key);
     cr_assert(at, "no %s in %s", name, found.gl_pathv[i]);
-    for (at += strlen(key); *at >= '0' && *at <= '9'; at++) *at = *number ? *number++ : ' ';
+    const char *digit = number;
+    for (at += strlen(key); *at >= '0' && *at <= '9'; at++) *at = *digit ? *digit++ : ' ';
+    cr_assert_eq(*digit, 0, "%s has fewer digits than %s", name, number);
     rewind(file);
     cr_assert_eq(fwrite(text, 1, n, file), n);
     cr_assert_eq(fclose(file), 0);
@@ -161,6 +163,7 @@ Test(paging_fronts, figures_of_a_kept_plan_are_those_of_the_call) {
     (void)snprintf(time, sizeof time, "%lld", (long long)time_ns);
     edit_kept(r.options.front_folder, edit[i].name, edit[i].number ? edit[i].number : time);
     plim_plan *after = make_cancelled(&r);
+    cr_expect_eq(!after, edit[i].number != NULL, "only a bound that is too high is mended, edit %d", (int)i);
     if (after) cr_expect_eq(after->keep_all_ns, before->keep_all_ns, "edit %d", (int)i);
     if (after) cr_expect_eq(after->bound_ns, before->bound_ns, "edit %d", (int)i);
     plim_plan_free(before);

@@ -169,7 +169,7 @@ Test(blocks, of_ten_thousand_free_ones_a_request_looks_at_a_few_dozen) {
     cr_assert_geq(held[i], 0);
   }
   /* a give may merge three blocks and a take may leave a rest: four changes and a search */
-  cr_expect_lt(p->free[PLIM_SIDE_MAIN].compared - before, (int64_t)ROUNDS * 400, "%lld nodes in %d rounds",
+  cr_expect_lt(p->free[PLIM_SIDE_MAIN].compared - before, (int64_t)ROUNDS * 100, "%lld entries in %d rounds",
                (long long)(p->free[PLIM_SIDE_MAIN].compared - before), ROUNDS);
   plim_arena_blocks_free(p);
   plim_context_free(ctx);
