@@ -422,7 +422,15 @@ Test(cli_pages, a_front_beside_other_spaces_has_a_table_and_a_picture_and_ends_i
 Test(cli_pages, a_front_above_the_arena_s_budget_is_refused) {
   const program_run *run = plim_test_program("plan " SMALL "--memory cpu=1,host=1GiB --front --points 3 -o f.csv");
   cr_expect_eq(run->status, 4, "%s%s", run->out, run->error);
-  cr_expect_not_null(strstr(run->error, "no budget of the arena up to 1 B (1 bytes) has a plan"), "%s", run->error);
+  cr_expect_not_null(strstr(run->error, "within 1 B beside 1.0 GiB of host was found; the smallest budget of cpu"),
+                     "%s", run->error);
+  run = plim_test_program("plan " SMALL "--memory cpu=1,host=1GiB --front --points 3 --json -o f.csv");
+  json_error_t error;
+  json_t *o = json_loads(run->out, 0, &error);
+  cr_assert(o, "%s", run->out);
+  cr_expect_eq(number_of(o, "budget_bytes"), 1);
+  cr_expect_gt(number_of(o, "smallest_bytes"), 1);
+  json_decref(o);
 }
 
 /* ---- what does not go together ---- */

@@ -123,6 +123,13 @@ Test(cli_trace_spaces, a_screen_jumps_finds_and_explains_its_keys) {
   plim_test_terminal_keys("q");
   cr_assert_eq(plim_test_terminal_close(), 0);
 }
+
+Test(cli_trace_spaces, control_c_ends_a_screen) {
+  plim_test_terminal_open("$PLIMSOLL trace step p.json", "vt100", 40, 120);
+  plim_test_terminal_expect("command 0 of 7: run first");
+  plim_test_terminal_keys("\003");
+  cr_assert_eq(plim_test_terminal_close(), 130);
+}
 #endif
 
 /* Times that the graph gives by device have the unit of its file, whatever that is. */

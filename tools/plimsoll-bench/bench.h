@@ -32,7 +32,8 @@ plim_status bench_go_on(const session *s);
 typedef plim_status bench_each(void *user, const char *path);
 plim_status bench_files(session *s, const char *folder, const char *ending, bench_each *each, void *user);
 
-/* Say on the error stream why a planner cannot run here, each sentence once: its cells are empty for that reason. */
+/* Say on the error stream why a planner gave no plan, unless that was said last: its cells are empty for that reason.
+ */
 void bench_say_missing(const session *s);
 
 enum { BENCH_NAME = 64 };

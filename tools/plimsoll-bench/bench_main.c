@@ -48,7 +48,7 @@ plim_status bench_go_on(const session *s) {
 }
 
 void bench_say_missing(const session *s) {
-  static char said[512];
+  static char said[PLIM_ERROR_BYTES];
   if (strcmp(said, plim_context_error(s->ctx)) == 0) return;
   (void)snprintf(said, sizeof said, "%s", plim_context_error(s->ctx));
   (void)fprintf(stderr, "plimsoll: %s\n", said);

@@ -256,16 +256,6 @@ static void write_csv(plim_text *t, const void *opaque) {
 
 /* ---- planning ---- */
 
-/* The arena's budget ends the range, and may be below its begin. */
-static plim_status refuse_range(session *s, int64_t budget_bytes, int64_t smallest_bytes) {
-  char budget[PLIM_SIZE_TEXT_BYTES], smallest[PLIM_SIZE_TEXT_BYTES];
-  return plim_fail(s->ctx, PLIM_ENOFIT,
-                   "no budget of the arena up to %s (%lld bytes) has a plan: the smallest one that was found is %s "
-                   "(%lld bytes)",
-                   plim_size_print(budget_bytes, budget), (long long)budget_bytes,
-                   plim_size_print(smallest_bytes, smallest), (long long)smallest_bytes);
-}
-
 static plim_status plan_points(session *s, budget_front *c) {
   const budget_request *r = c->request;
   c->span.n = front_points(s->o);
@@ -274,7 +264,7 @@ static plim_status plan_points(session *s, budget_front *c) {
   c->span.high_bytes = r->whole_bytes;
   if (r->floor) {
     const int64_t own = r->options->budget_bytes, high = own < r->whole_bytes ? own : r->whole_bytes;
-    if (own < r->floor->smallest_bytes) return refuse_range(s, own, r->floor->smallest_bytes);
+    if (own < r->floor->smallest_bytes) return refusal_explain_floor(s, r->floor); /* which ends the range */
     c->span.floor = *r->floor;
     set_even_budgets(r->floor->smallest_bytes, high, c->span.n, c->span.budget);
     return plim_plan_front(s->ctx, r->graph, r->profile, r->options, c->span.n, c->span.budget, c->span.plan);

@@ -1,8 +1,6 @@
 /* plimsoll import: a graph of another program as a graph document. */
 #include "runtime/import/import.h"
 
-#include <string.h>
-
 #include "runtime/base/file.h"
 #include "runtime/data/gzip.h"
 #include "tools/plimsoll/commands.h"
@@ -28,11 +26,10 @@ static plim_status import_stream(plim_context *ctx, const char *format, const ch
 }
 
 plim_status import_file(plim_context *ctx, const char *format, const char *path, plim_graph **out) {
-  const char *end = strrchr(path, '.');
   char *text = NULL;
   int64_t bytes = 0;
   if (plim_file_is_direct(path)) return import_stream(ctx, format, path, out);
-  if (!end || strcmp(end, ".gz") != 0) return plim_graph_import(ctx, format, path, out);
+  if (!path_ends_in(path, ".gz")) return plim_graph_import(ctx, format, path, out);
   PLIM_TRY(plim_gzip_read(ctx, path, PLIM_IMPORT_MAX_BYTES, &text, &bytes));
   plim_status status = plim_graph_import_text(ctx, format, path, text, bytes, out);
   plim_file_release(ctx, text, bytes);

@@ -125,9 +125,8 @@ done:
 }
 
 static plim_status peak_bytes(const session *s, plim_buffer_list **buffers) {
-  const char *dot = strrchr(s->o->file, '.');
-  return s->o->graph || (dot && strcmp(dot, ".json") == 0) ? load_plan(s, buffers)
-                                                           : plim_buffer_list_load(s->ctx, s->o->file, buffers);
+  return s->o->graph || path_ends_in(s->o->file, ".json") ? load_plan(s, buffers)
+                                                          : plim_buffer_list_load(s->ctx, s->o->file, buffers);
 }
 
 static plim_status pack(session *s) {

@@ -7,8 +7,8 @@
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
 
-/* Set s->planning.paging, with the link measured, where the options ask for it; after the budget. PLIM_EUSAGE: options
- * that do not go together. */
+/* Set s->planning.paging, with the link measured, where the options ask for it; after the budget. PLIM_EUSAGE: a size
+ * that cannot be read, or is too large. */
 plim_status paging_choose(session *s);
 
 /* After planning, also by --plan: PLIM_EUSAGE where the plan pages and an option is given that such plans do not have.

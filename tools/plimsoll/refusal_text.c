@@ -112,6 +112,18 @@ static plim_status explain_paged(session *s, const char *what, const plim_plan_f
                    plim_size_print(floor->smallest_bytes, smallest), (long long)floor->smallest_bytes, bound, batch);
 }
 
+static void name_run(const session *s, char words[BATCH_WORDS + NUMERICS_WORDS]) {
+  (void)snprintf(words, BATCH_WORDS + NUMERICS_WORDS, "%s with batch %d%s", s->o->model, (int)s->o->batch,
+                 numerics_fixed_by(s));
+}
+
+plim_status refusal_explain_floor(session *s, const plim_plan_floor *floor) {
+  char what[BATCH_WORDS + NUMERICS_WORDS];
+  name_run(s, what);
+  s->refusal.largest_batch = -1; /* not looked for */
+  return explain_paged(s, what, floor, "");
+}
+
 plim_status refusal_explain(session *s) {
   char what[BATCH_WORDS + NUMERICS_WORDS], end[BATCH_WORDS + NUMERICS_WORDS], others[NUMERICS_WORDS];
   int64_t budget_bytes = s->planning.budget_bytes;
@@ -123,7 +135,7 @@ plim_status refusal_explain(session *s) {
   PLIM_TRY(free_numerics(s, &planning, floor.smallest_bytes, others));
   PLIM_TRY(largest_batch(s, floor.smallest_bytes, &largest));
   s->refusal.largest_batch = largest;
-  (void)snprintf(what, sizeof what, "%s with batch %d%s", s->o->model, (int)s->o->batch, numerics_fixed_by(s));
+  name_run(s, what);
   if (largest > 0) {
     (void)snprintf(end, sizeof end, "%s; give more bytes, or a batch of at most %d", others, (int)largest);
   } else {

@@ -82,7 +82,7 @@ plim_optimizer session_optimizer(const session *s);
 plim_status session_device(session *s);
 plim_status session_data(session *s);
 
-/* The bytes of --vram, 0 without the option; the device must be open. */
+/* Read --vram into s->vram_bytes; 0 without it. */
 plim_status session_vram(session *s);
 
 /* Graphs and profiles in the layout asked for, or the faster one. */
@@ -144,6 +144,11 @@ void numerics_close(session *s);
  * that of the session's planning, of the given ones; `known` is what planning knows of it, NULL: nothing. One sentence
  * for both: a graph only has no batch to change. */
 plim_status refusal_explain(session *s);
+
+/* The same for a plan that pages, with what is known of its smallest budget already. */
+plim_status refusal_explain_floor(session *s, const plim_plan_floor *floor);
+
+/* Of a graph of the options. */
 plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted, const plim_plan_floor *known);
 

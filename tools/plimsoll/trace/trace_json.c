@@ -70,6 +70,8 @@ static plim_status absences_json(const traced *t, int32_t command, json_t *list)
   return PLIM_OK;
 }
 
+/* ==== why ==== */
+
 /* Decisions of an online run, and trees of what is recomputed, as objects. */
 
 /* ---- blocks ---- */
@@ -184,6 +186,8 @@ static json_t *tree_json(const traced *t, int32_t command) {
   return json_pack("{s:i, s:s, s:I, s:o}", "command", (int)root, "op", traced_op_name(t, root), "planned_ns",
                    (json_int_t)sum_ns, "runs", runs);
 }
+
+/* ==== a command, a tensor ==== */
 
 /* ---- a command ---- */
 

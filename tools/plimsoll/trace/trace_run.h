@@ -1,7 +1,7 @@
 /* A run in one arena, as plimsoll trace looks at it: a plan with its graph, indexed; the times that were measured, if
  * there are any; and the decision log of an online run.
  *
- * Files: trace_session.c (what is read of it), trace_views.c (text), trace_json.c (objects), trace_panes.c (the arena
+ * Files: trace_run.c (what is read of it), trace_views.c (text), trace_json.c (objects), trace_panes.c (the arena
  * as letters), trace_compare.c (beside another run), trace_export.c (a file for others). */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_RUN_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_RUN_H

@@ -1,8 +1,8 @@
 /* A run over spaces, as plimsoll trace looks at it: a plan over spaces, a program's plan that pages, or the trace of
  * one.
  *
- * Files: trace_spaces_view.c (words, text and objects), trace_spaces_export.c (a file for
- * others), trace_spaces_screen.c (on a terminal). */
+ * Files: trace_spaces_view.c (words, text and objects), trace_spaces_export.c (a file for others),
+ * trace_spaces_screen.c (on a terminal). */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SPACES_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_TRACE_SPACES_H
 

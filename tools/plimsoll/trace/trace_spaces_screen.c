@@ -121,8 +121,11 @@ static plim_status obey(plan_screen *s, int key) {
       return show(s, '?', NULL);
     case TRACE_KEY_ESCAPE:
       return show(s, 0, NULL);
-    case 'q':
     case TRACE_KEY_INTERRUPT:
+      plim_context_cancel(s->t->ctx);
+      s->ended = 1;
+      return PLIM_OK;
+    case 'q':
     case ERR:
       s->ended = 1;
       return PLIM_OK;
