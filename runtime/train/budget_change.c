@@ -7,7 +7,6 @@
 #include <assert.h>
 
 #include "runtime/arena/replay_search.h"
-#include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
 void plim_trainer_change_budget(plim_trainer *trainer, int64_t bytes) {
@@ -78,47 +77,7 @@ void plim_budget_changes_open(plim_trainer *trainer) {
   if (trainer->options.replan) plim_exec_set_before_command(trainer->exec, before_command, trainer);
 }
 
-void plim_budget_changes_close(plim_trainer *trainer) {
-  plim_budget_changes *changes = &trainer->budget_changes;
-  for (int32_t i = 0; i < changes->n_own; i++) plim_plan_free(changes->own[i]);
-}
-
 /* ---- between two steps ---- */
-
-/* Does the trainer run or read the plan? */
-static int is_used(const plim_trainer *trainer, const plim_plan *plan) {
-  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
-    if (trainer->plan[i] == plan) return 1;
-  }
-  return trainer->retiming.plan == plan;
-}
-
-static void free_unused_plans(plim_trainer *trainer) {
-  plim_budget_changes *changes = &trainer->budget_changes;
-  int32_t n = 0;
-  for (int32_t i = 0; i < changes->n_own; i++) {
-    if (is_used(trainer, changes->own[i])) {
-      changes->own[n++] = changes->own[i];
-    } else {
-      plim_plan_free(changes->own[i]);
-    }
-  }
-  changes->n_own = n;
-}
-
-plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, int *refused) {
-  plim_budget_changes *changes = &trainer->budget_changes;
-  const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
-  for (int32_t i = 0; i < trainer->program->n_graphs; i++) {
-    now[i] = plan[i];
-    if (plan[i]) changes->own[changes->n_own++] = plan[i];
-  }
-  plim_status status = plim_trainer_replace(trainer, now);
-  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) trainer->plan[i] = now[i];
-  free_unused_plans(trainer);
-  *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && trainer->options.exec.refused->n > 0;
-  return *refused ? plim_rehearsal_drop(trainer->program, trainer->device, trainer->options.exec.refused) : status;
-}
 
 /* Run the first plans of the program where they fit, and take no longer than the new ones. Times from before a retime
  * say nothing. *taken 0: the new ones are better, or there is nothing to compare. */
@@ -128,11 +87,7 @@ static plim_status take_first_plans(plim_trainer *trainer, const plim_plan *trai
   assert(first[PLIM_PROGRAM_TRAIN]); /* every program trains */
   *taken = !trainer->retiming.plan && train && first[PLIM_PROGRAM_TRAIN]->time_ns <= train->time_ns &&
            plim_program_plans_bytes(first) <= bytes;
-  if (!*taken) return PLIM_OK;
-  PLIM_TRY(plim_trainer_replace(trainer, first));
-  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) trainer->plan[i] = first[i];
-  free_unused_plans(trainer);
-  return PLIM_OK;
+  return *taken ? plim_trainer_run_plans(trainer, first) : PLIM_OK;
 }
 
 /* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant

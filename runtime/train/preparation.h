@@ -3,8 +3,8 @@
  *
  * A preparation belongs to the thread of its device.
  *
- * preparation_net.c makes the options of a net; preparation.c has the rest. Its steps are in warm_up.h, trial.h and
- * rehearsal.h. */
+ * preparation_net.c makes the options of a net; preparation.c decides in which order the stages begin;
+ * preparation_internal.h has their work. */
 #ifndef PLIM_RUNTIME_TRAIN_PREPARATION_H
 #define PLIM_RUNTIME_TRAIN_PREPARATION_H
 

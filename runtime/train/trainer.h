@@ -1,6 +1,7 @@
 /* The training loop: runs the steps of a program on a device with the data of a data set, and evaluates.
  *
- * trainer.c has the loop, budget_change.c a budget that changes; trainer_internal.h has all files.
+ * trainer.c has the loop, trainer_open.c what opens and closes, budget_change.c a budget that changes;
+ * trainer_internal.h has all files.
  *
  * A trainer belongs to the thread of its device; only plim_trainer_change_budget may be called from others. For equal
  * options, data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans

@@ -1,5 +1,10 @@
-/* State of a trainer, shared by trainer.c (the loop), budget_change.c (a budget that changes) and retime.c (times
- * measured in steps). */
+/* State of a trainer, shared by its files:
+ *   trainer.c        the loop, and the evaluation
+ *   trainer_open.c   open and close
+ *   staging.c        batches, from the reader to the inputs of a plan
+ *   trainer_plans.c  the plans that run, and their replacement
+ *   budget_change.c  a budget that changes
+ *   retime.c         steps that are timed, and the plan made with their times */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 
@@ -31,10 +36,6 @@ typedef struct plim_budget_changes {
   int64_t pause;             /* commands from the last failed try to the next one; 0: none failed */
   int64_t next_try;          /* first command before which the next try may be */
   plim_step_switch switched; /* the last one that the executor did, until its request is served */
-  /* [n_own] plans made since open: those that run now, and the one that retiming reads. While plans are replaced, also
-   * the new ones */
-  plim_plan *own[2 * PLIM_PROGRAM_GRAPHS + 1];
-  int32_t n_own;
 } plim_budget_changes;
 
 /* Training steps that are timed op by op, before the budget is planned again. */
@@ -47,52 +48,114 @@ typedef struct plim_retiming {
   int64_t *scratch;      /* [2][plan->n_commands] for one step's times, with `sample` */
 } plim_retiming;
 
-/* Memory of a staged batch: the reader writes it, and the copy to the device reads it. */
-typedef struct plim_staging {
-  uint8_t *image; /* [batch][H][W][C], or tokens i32 [batch][context]. In the arena, or in pinned memory when the host
-                   * does not see the arena */
-  int32_t *label; /* [batch], or [batch][context], in the same memory */
-} plim_staging;
-
 /* Small numbers of a step: `hyper` is read from the host, the others are written to it. */
 typedef struct plim_step_numbers {
   float hyper[PLIM_HYPERS], loss;
   int32_t hits[2];
 } plim_step_numbers;
 
-enum { PLIM_STAGINGS = 2, PLIM_PINNED = 2 * PLIM_STAGINGS + 1 };
+/* Memory of a staged batch: the reader writes it, and the copy to the device reads it. */
+typedef struct plim_staging_place {
+  uint8_t *image; /* [batch][H][W][C], or tokens i32 [batch][context]. In the arena, or in pinned memory when the host
+                   * does not see the arena */
+  int32_t *label; /* [batch], or [batch][context], in the same memory */
+} plim_staging_place;
+
+enum { PLIM_STAGING_PLACES = 2, PLIM_STAGING_PINNED = 2 * PLIM_STAGING_PLACES + 1 };
+
+/* What the host exchanges with a step. */
+typedef struct plim_staging {
+  plim_sampler *sampler;
+  plim_reader *reader;
+  int64_t requested;    /* training batch requested last; PLIM_NONE: no place holds a training batch */
+  int32_t image, label; /* ids of the staged batch in the graph of a training step */
+  plim_staging_place place[PLIM_STAGING_PLACES];
+  int32_t n_places, filled;   /* filled: index of the place of the batch requested last */
+  plim_step_numbers *numbers; /* own_numbers, or in pinned memory */
+  plim_step_numbers own_numbers;
+  void *pinned[PLIM_STAGING_PINNED]; /* [n_pinned] allocations of pinned memory */
+  int32_t n_pinned;
+} plim_staging;
 
 struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
   plim_program *program;
   const plim_plan *plan[PLIM_PROGRAM_GRAPHS]; /* the plans that run now */
+  /* [n_own_plans] plans made since open: those that run now, and the one that retiming reads. While plans are replaced,
+   * also the new ones */
+  plim_plan *own_plan[2 * PLIM_PROGRAM_GRAPHS + 1];
+  int32_t n_own_plans;
   plim_device *device;
   plim_trainer_options options;
   plim_ports port[PLIM_PROGRAM_GRAPHS];
   plim_exec *exec;
   plim_refused_list refused; /* used when options.exec.refused is NULL */
-  plim_sampler *sampler;
-  plim_reader *reader;
-  /* One staging in the arena: its copy is complete when the copy call returns. Otherwise two that alternate: the reader
-   * fills one while the device may still copy from the other. */
-  plim_staging staging[PLIM_STAGINGS];
-  int32_t staged_image, staged_label; /* ids of the staged batch in the graph of a training step */
-  int32_t n_staging, filled;          /* filled: index of the staging of the batch requested last */
-  plim_step_numbers *numbers;         /* own_numbers, or in pinned memory */
-  plim_step_numbers own_numbers;
-  void *pinned[PLIM_PINNED]; /* [n_pinned] allocations of pinned memory */
-  int32_t n_pinned;
-  int64_t step;      /* the training step that is next */
-  int64_t requested; /* training batch requested last; PLIM_NONE: the staging holds no training batch */
+  int64_t step;              /* the training step that is next */
+  plim_staging staging;
   plim_budget_changes budget_changes;
   plim_retiming retiming;
 };
 
+/* Does the program train the last images of an epoch, with a plan for them? */
+static inline int plim_trainer_has_last(const plim_trainer *trainer) {
+  return trainer->program->plan[PLIM_PROGRAM_LAST] != NULL;
+}
+
+/* ---- trainer.c ---- */
+
+/* PLIM_ECANCEL, with the number of steps, when the context was cancelled. */
+PLIM_MUST_USE plim_status plim_trainer_check_cancelled(const plim_trainer *trainer);
+
+/* ---- trainer_open.c ---- */
+
+/* Find the id of a named value that the loop reads or writes. PLIM_EDATA: the graph has none. */
+PLIM_MUST_USE plim_status plim_trainer_find_port(const plim_graph *graph, const char *name, int32_t *out);
+
+/* ---- staging.c ---- */
+
+/* Find or allocate the places of staged batches, and start the reader. The executor is open. PLIM_EUNSUPPORTED: the
+ * host sees no place of a staged batch, and cannot pin one. Close it also after a failure. */
+PLIM_MUST_USE plim_status plim_staging_open(plim_trainer *trainer);
+void plim_staging_close(plim_trainer *trainer); /* legal for a zeroed one */
+
+/* Tell the reader where the plans that run now have the staged batch. */
+void plim_staging_move(plim_trainer *trainer);
+
+/* Wait for the requested batch. After a failure the next step requests the same batch again. */
+PLIM_MUST_USE plim_status plim_staging_wait(plim_trainer *trainer);
+
+/* Copy the staged batch to the inputs of plan `plan_index`, and `numbers->hyper` to those of a training step.
+ *   number  in  of the training step or of the evaluation batch, for the sentence of a failure */
+PLIM_MUST_USE plim_status plim_staging_hand_over(plim_trainer *trainer, int32_t plan_index, int64_t number);
+
+/* Let the reader prepare a batch at the next place while the device computes. When the device watches writes to the
+ * arena, wait until the batch is complete, so that the reader writes nothing during the step. */
+void plim_staging_request_ahead(plim_trainer *trainer, plim_reader_part part, int64_t number);
+
+/* ---- trainer_plans.c ---- */
+
+/* plim_exec_replace, while the reader writes nothing: memory of the staged batch may move, also when it fails. */
+PLIM_MUST_USE plim_status plim_trainer_replace(plim_trainer *trainer, const plim_plan *const *plan);
+
+/* Run plans of the program, or plans made since open, from now on. Called between two steps. Frees the plans made since
+ * open that do not run, except the one that retiming reads. The errors of plim_exec_replace, with which the former
+ * plans run. */
+PLIM_MUST_USE plim_status plim_trainer_run_plans(plim_trainer *trainer, const plim_plan *const *plan);
+
+/* plim_trainer_run_plans for new plans.
+ *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
+ *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
+ *                                        former plans stay, and PLIM_OK is returned */
+PLIM_MUST_USE plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, int *refused);
+
+/* Free the plans made since open. Call it after the executor was closed. */
+void plim_trainer_free_plans(plim_trainer *trainer);
+
+/* ---- budget_change.c ---- */
+
 /* Set the executor's before-command hook, which tells it of a change of the budget. */
 void plim_budget_changes_open(plim_trainer *trainer);
-/* Free the plans made since open. Call it after the executor was closed. */
-void plim_budget_changes_close(plim_trainer *trainer);
 
 /* Did another plan take over in the middle of a step since the last request was served? Called between two steps. */
 int plim_budget_changes_switched(plim_trainer *trainer);
@@ -101,23 +164,13 @@ int plim_budget_changes_switched(plim_trainer *trainer);
  * between two steps. A budget that does not fit, or for whose plans there is no memory, is reported. That is no
  * failure. */
 PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *trainer);
-/* plim_exec_replace, while the reader writes nothing: memory of the staged batch may move, also when it fails. */
-PLIM_MUST_USE plim_status plim_trainer_replace(plim_trainer *trainer, const plim_plan *const *plan);
-/* Run other plans from now on. Called between two steps. Frees the former plans made since open, except the one that
- * retiming reads; after a failure, the new ones.
- *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
- *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
- *                                        former plans stay, and PLIM_OK is returned */
-PLIM_MUST_USE plim_status plim_trainer_install_plans(plim_trainer *trainer, plim_plan **plan, int *refused);
+
+/* ---- retime.c ---- */
 
 /* Check the options for timing steps, and begin. PLIM_EUSAGE. */
 PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *trainer);
 void plim_retiming_close(plim_trainer *trainer); /* call it after the executor was closed */
 /* Note a training step by plan `plan_index`: record its times and, after the last step to be timed, plan again. */
 PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *trainer, int32_t plan_index);
-/* Write measured times into rows of a profile. Other variants of the ops that ran keep their ratio to one that ran.
- *   time_ns  [plan->n_variants]      in       PLIM_UNKNOWN: not measured
- *   row      [profile's variants]    in, out  a copy of the profile's rows */
-void plim_retimed_rows(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row);
 
 #endif

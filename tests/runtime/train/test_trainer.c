@@ -9,7 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
 #include "runtime/train/checkpoint.h"
-#include "runtime/train/trainer_internal.h"
+#include "runtime/train/retimed.h"
 #include "runtime/train/verification.h"
 #include "tests/support/comma.h"
 #include "tests/support/device_under_test.h"
