@@ -28,14 +28,7 @@ static plim_status write_inputs(plim_trainer *trainer, int32_t plan_index) {
   return plim_staging_hand_over(trainer, plan_index, trainer->step);
 }
 
-static plim_status check_loss(const plim_trainer *trainer) {
-  const plim_step_numbers *numbers = trainer->staging.numbers;
-  if (isfinite(numbers->loss)) return PLIM_OK;
-  const double loss = isnan(numbers->loss) ? (double)NAN : (double)numbers->loss; /* its sign says nothing */
-  return plim_fail(trainer->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
-                   (long long)trainer->step, loss, (double)numbers->hyper[0]);
-}
-
+/* Train one step. It counts as done whatever its loss is: the weights are updated. */
 static plim_status train_step(plim_trainer *trainer, plim_step_report *report) {
   const int64_t begin = plim_now_ns();
   const int32_t plan_index = next_plan(trainer);
@@ -51,9 +44,16 @@ static plim_status train_step(plim_trainer *trainer, plim_step_report *report) {
                                .correct = numbers->hits[0],
                                .counted = numbers->hits[1],
                                .time_ns = plim_now_ns() - begin};
-  const plim_status status = check_loss(trainer);
-  trainer->step++; /* also after a loss that is not finite: the weights are updated */
-  return status;
+  trainer->step++;
+  return PLIM_OK;
+}
+
+static plim_status check_loss(const plim_trainer *trainer, const plim_step_report *report) {
+  if (isfinite(report->loss)) return PLIM_OK;
+  const double loss = isnan(report->loss) ? (double)NAN : (double)report->loss; /* its sign says nothing */
+  const float rate = trainer->staging.numbers->hyper[0];
+  return plim_fail(trainer->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
+                   (long long)report->step, loss, (double)rate);
 }
 
 plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user) {
@@ -63,6 +63,7 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
     PLIM_TRY(plim_budget_changes_serve(trainer));
     PLIM_TRY(train_step(trainer, &report));
     if (on_step) on_step(user, &report); /* before plim_retiming_note, which may replace the plan that ran */
+    PLIM_TRY(check_loss(trainer, &report));
     PLIM_TRY(plim_retiming_note(trainer, report.plan_index));
   }
   return PLIM_OK;

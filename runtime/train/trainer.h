@@ -81,7 +81,7 @@ plim_trainer_options plim_trainer_options_default(void);
 typedef struct plim_step_report {
   int64_t step;             /* from 0 */
   int32_t plan_index;       /* plan of the program: PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_LAST */
-  float loss;               /* mean over the batch, before the update */
+  float loss;               /* mean over the batch, before the update; may be infinite or no number */
   int32_t correct, counted; /* right predictions, and all predictions: of images, or of tokens */
   int64_t time_ns;          /* of the whole step: wait for the batch, copy it, run the ops, read the loss */
 } plim_step_report;
@@ -111,12 +111,14 @@ PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_data
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 
 /* Run `steps` more training steps.
- *   on_step, user  in  called after each step whose loss is finite, on this thread; NULL: not wanted
+ *   on_step, user  in  called after each step that plim_exec_step has ended with PLIM_OK, on this thread; NULL: not
+ *                      wanted
  * PLIM_ECANCEL: the context was cancelled; the last step is complete. PLIM_ENOTFINITE: the loss of a step is not
- * finite; its weights are updated, and it counts as done. PLIM_EIO, PLIM_EDATA: the program's own data source failed,
- * or gave a label or token that is out of range. PLIM_EUSAGE: another budget was asked for, and options.replan is NULL
- * or there is no arena. Otherwise the errors of plim_exec_step, or of planning for another budget. When a step has
- * failed while its ops ran, some weights may be updated and others not: load a checkpoint before more steps. */
+ * finite. on_step has had the report of this step; its weights are updated, and it counts as done. PLIM_EIO,
+ * PLIM_EDATA: the program's own data source failed, or gave a label or token that is out of range. PLIM_EUSAGE: another
+ * budget was asked for, and options.replan is NULL or there is no arena. Otherwise the errors of plim_exec_step, or of
+ * planning for another budget. When a step has failed while its ops ran, some weights may be updated and others not:
+ * load a checkpoint before more steps. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
 
 /* Change the budget: from now on the arena may have at most `bytes`. They may be less or more than before, up to the

@@ -183,6 +183,22 @@ Test(trainer, names_the_step_whose_loss_is_not_finite) {
   plim_program_free(program);
 }
 
+static void keep_report(void *user, const plim_step_report *report) {
+  *(plim_step_report *)user = *report;
+}
+
+Test(trainer, reports_the_step_whose_loss_is_not_finite_before_the_run_ends) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 1e30f);
+  plim_step_report last = {.step = PLIM_NONE};
+  cr_assert_eq(plim_trainer_run(t, 50, keep_report, &last), PLIM_ENOTFINITE);
+  cr_assert_eq(last.step, plim_trainer_steps(t) - 1, "step %d of %d", (int)last.step, (int)plim_trainer_steps(t));
+  cr_assert(!isfinite(last.loss), "loss %g", (double)last.loss);
+  cr_assert_eq(last.counted, BATCH);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
 static void cancel_at_third(void *user, const plim_step_report *report) {
   (void)user;
   if (report->step == 2) plim_context_cancel(ctx);
