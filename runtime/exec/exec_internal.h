@@ -111,8 +111,15 @@ static inline int plim_exec_allocates_each(const plim_exec *exec) {
  * not hold here. */
 PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *plan);
 
-/* Prepare the plan's variants and bind the plan, without the arena. Call plim_bound_plan_free on *out also on failure.
- *   checked  in  1: PLIM_EDIFF when a kernel needs another workspace than the plan gives it */
+/* Make a plan ready to run, but for the addresses of its operands: prepare the kernel of every variant, in each space
+ * that runs it, and bind the plan to them. plim_bound_plan_set_addresses completes it once the spaces have memory.
+ *   checked  in   1: each kernel must have the numerics key and the workspace that the plan says
+ *   out      out  zeroed before the call. It has arrays of its own, which plim_bound_plan_free frees, also after a
+ *                 failure. It borrows graph and plan, and the kernels, which exec->spaces.kernels own
+ * After a failure *out does not run, and kernels that were prepared stay in their sets: plim_exec_free_kernels frees
+ * those that no plan of the executor runs. Refused variants are listed, all of them, and the status is that of the
+ * first. PLIM_EPLAN: a kernel has another numerics key. PLIM_EDIFF: it needs another workspace. Otherwise the errors of
+ * the device and of plim_bind. */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound_plan *out);
 

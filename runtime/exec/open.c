@@ -115,6 +115,18 @@ static void mark_runs(const plim_plan *plan, uint8_t *runs) {
   }
 }
 
+/* Prepare the variants that the plan runs in one space. Arguments as of prepare_variant, for each of them.
+ *   runs, kernel, workspace_bytes  [n_variants] */
+static plim_status prepare_space(plim_exec *exec, int32_t space, const plim_graph *graph, const plim_plan *plan,
+                                 int checked, const uint8_t *runs, void **kernel, int64_t *workspace_bytes) {
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    if (!runs[i]) continue;
+    PLIM_TRY(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked, &kernel[i],
+                             &workspace_bytes[i]));
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound_plan *out) {
   void **kernel = NULL;
@@ -126,12 +138,8 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
   PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
   mark_runs(plan, runs);
   for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
-    for (int32_t i = 0; i < plan->n_variants; i++) {
-      const int64_t at = kernel_index(plan, space, i);
-      if (!runs[at]) continue;
-      PLIM_TRY_OR_DONE(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked,
-                                       &kernel[at], &workspace_bytes[i]));
-    }
+    const int64_t at = kernel_index(plan, space, 0);
+    PLIM_TRY_OR_DONE(prepare_space(exec, space, graph, plan, checked, runs + at, kernel + at, workspace_bytes));
   }
   PLIM_TRY_OR_DONE(plim_refused_report(exec));
   PLIM_TRY_OR_DONE(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
