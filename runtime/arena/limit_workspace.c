@@ -4,22 +4,6 @@
 
 #include <string.h>
 
-/* Is `v` a better choice than `best` within the limit? */
-static int better(const plim_variant *variant, const plim_variant *best, int64_t limit) {
-  int fits = variant->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
-  if (fits != best_fits) return fits;
-  return fits ? variant->time_ns < best->time_ns : variant->workspace_bytes < best->workspace_bytes;
-}
-
-static const plim_variant *choose(const plim_profile *profile, int32_t op, const plim_variant *own, int64_t limit) {
-  const plim_variant *best = own;
-  for (int32_t i = profile ? profile->first[op] : 0; profile && i < profile->first[op + 1]; i++) {
-    const plim_variant *v = &profile->variant[i];
-    if (strcmp(v->numerics_key, own->numerics_key) == 0 && better(v, best, limit)) best = v;
-  }
-  return best;
-}
-
 /* The row of the op's variant of that name; a new row when there is none. */
 static int32_t row_of(plim_limited_plan *limited, const plim_plan *plan, int32_t op, const plim_variant *variant) {
   for (int32_t i = 0; i < plan->n_variants; i++) {
@@ -48,6 +32,13 @@ static void fill_commands(plim_limited_plan *limited, const plim_plan *plan, int
   for (int32_t o = 0; o < limited->n_ops && !own_order; o++) {
     if (first[o] >= from) add_command(limited, plan, first[o], from, limit);
   }
+}
+
+/* The op's variant within the limit that has the numerics key of the plan's own. */
+static const plim_variant *choose(const plim_profile *profile, int32_t op, const plim_variant *own, int64_t limit) {
+  if (!profile) return own;
+  const int32_t first = profile->first[op], n = profile->first[op + 1] - first;
+  return plim_variants_within(profile->variant + first, n, own->numerics_key, limit, own);
 }
 
 static void fill_variants(plim_limited_plan *limited, const plim_plan *plan, const plim_profile *profile,

@@ -193,6 +193,23 @@ int32_t plim_variants_fastest(const plim_variant *variant, int32_t n, const char
   return best;
 }
 
+/* Is the variant a better choice than another within a limit on workspace? */
+static int is_better_within(const plim_variant *variant, const plim_variant *other, int64_t limit) {
+  const int fits = variant->workspace_bytes <= limit, other_fits = other->workspace_bytes <= limit;
+  if (fits != other_fits) return fits;
+  return fits ? variant->time_ns < other->time_ns : variant->workspace_bytes < other->workspace_bytes;
+}
+
+const plim_variant *plim_variants_within(const plim_variant *variant, int32_t n, const char *numerics_key,
+                                         int64_t limit, const plim_variant *first) {
+  const plim_variant *best = first;
+  for (int32_t i = 0; i < n; i++) {
+    if (numerics_key && strcmp(variant[i].numerics_key, numerics_key) != 0) continue;
+    if (!best || is_better_within(&variant[i], best, limit)) best = &variant[i];
+  }
+  return best;
+}
+
 /* ---- one variant for each op, with its time from a function ---- */
 
 typedef int64_t time_of(const plim_graph *graph, int32_t op, const plim_roofline *roofline);

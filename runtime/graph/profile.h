@@ -40,6 +40,13 @@ int64_t plim_variants_least_ns(const plim_variant *variant, int32_t n, const cha
  * with the least time it has the least workspace, then the lower index. -1 when there is none. O(n). */
 int32_t plim_variants_fastest(const plim_variant *variant, int32_t n, const char *numerics_key);
 
+/* The fastest of variant [n] with this numerics key (NULL: any) and at most `limit` bytes of workspace; where there is
+ * none, the one with the least workspace. Of equal ones the first. NULL when n is 0 or no variant has the key.
+ *   first  in  a variant that is considered before the others, whatever its key; NULL: none
+ * O(n). */
+const plim_variant *plim_variants_within(const plim_variant *variant, int32_t n, const char *numerics_key,
+                                         int64_t limit, const plim_variant *first);
+
 /* The machine on which the figures were measured, a part of the numerics. Unknown strings are "". */
 typedef struct plim_machine {
   char device[32];  /* "cpu", "sim", ... */

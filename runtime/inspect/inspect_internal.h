@@ -28,7 +28,7 @@ int64_t plim_inspect_time(const plim_inspect *inspect, int32_t command);
 int32_t plim_inspect_buffer_at(const plim_inspect *inspect, int32_t storage, int32_t command);
 
 /* Find whether keeping the storage in [gone, back) would exceed the budget. Sets breaks, full_command, over_bytes,
- * free_offset and taker. */
+ * free_offset and blocker. */
 void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);
 
 /* A walk over certain buffers, by offset. Without each of them, a range would be free for the storage from `gone` up to

@@ -3,8 +3,6 @@
  * program order. */
 #include "runtime/program/online_plan.h"
 
-#include <string.h>
-
 #include "runtime/base/halving.h"
 
 enum { WORKSPACE_LIMITS = 9 /* all of the budget, a half, a quarter, ..., none */, HALVINGS = 7 };
@@ -18,21 +16,14 @@ typedef struct decision {
   plim_plan *best; /* NULL: none yet */
 } decision;
 
-/* The op's fastest variant with at most `limit` bytes of workspace, or that with the least workspace when there is
- * none.
- *   numerics_key  in  that it must have; NULL: any. When no variant has it, the first variant: planning refuses it */
+/* The op's variant within the limit, with the numerics key that it must have (NULL: any). When no variant has it, the
+ * first variant: planning refuses it. */
 static const plim_variant *choose_variant(const plim_profile *profile, int32_t op, int64_t limit,
                                           const char *numerics_key) {
-  const plim_variant *best = NULL;
-  for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
-    const plim_variant *v = &profile->variant[i];
-    if (numerics_key && strcmp(v->numerics_key, numerics_key) != 0) continue;
-    if (!best) best = v;
-    int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
-    int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
-    if (fits > best_fits || (fits && best_fits && faster) || (!fits && !best_fits && smaller)) best = v;
-  }
-  return best ? best : &profile->variant[profile->first[op]];
+  const plim_variant *own = &profile->variant[profile->first[op]];
+  const int32_t n = profile->first[op + 1] - profile->first[op];
+  const plim_variant *best = plim_variants_within(own, n, numerics_key, limit, NULL);
+  return best ? best : own;
 }
 
 static plim_status profile_within(const decision *deciding, const plim_profile *from, int64_t limit,
