@@ -166,6 +166,12 @@ static int32_t missing_read(const replay *state, const frame *top) {
   return k;
 }
 
+/* PLIM_ECANCEL when the work must end now. */
+static plim_status check_effort(const replay *state) {
+  if (!state->may_stop || !plim_effort_over(state->res.ctx, PLIM_EFFORT_LOOK / 4)) return PLIM_OK;
+  return plim_fail(state->res.ctx, PLIM_ECANCEL, "stopped before a plan was found");
+}
+
 /* Count a recomputation. PLIM_ENOFIT when recomputing has taken too long. */
 static plim_status count_again(replay *state, int32_t op) {
   plim_replay_counts *counts = state->res.counts;
@@ -204,6 +210,7 @@ static plim_status bring(replay *state, int32_t op, int32_t n_reads, const int32
     }
     for (k = 0; k < top->n_reads; k++) pin_read(state, top, k);
     if (depth == 1) return PLIM_OK;
+    PLIM_TRY(check_effort(state)); /* a chain may be as long as the schedule */
     PLIM_TRY(count_again(state, top->op));
     PLIM_TRY(run_op(state, top->op, res->forecast->variant[top->op], depth - 1));
     state->n_flags = top->first_flag;
@@ -218,9 +225,7 @@ static plim_status run_schedule(replay *state) {
   const plim_graph *graph = state->res.graph;
   for (int32_t j = state->res.position; j < schedule->n_commands; j++) {
     const plim_op *op = &graph->op[schedule->command[j].op];
-    if (state->may_stop && plim_effort_over(state->res.ctx, PLIM_EFFORT_LOOK / 4)) {
-      return plim_fail(state->res.ctx, PLIM_ECANCEL, "stopped before a plan was found");
-    }
+    PLIM_TRY(check_effort(state));
     PLIM_TRY(bring(state, schedule->command[j].op, op->n_reads, op->reads));
     PLIM_TRY(run_op(state, schedule->command[j].op, schedule->command[j].variant, 0));
   }

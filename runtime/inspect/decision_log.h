@@ -123,7 +123,7 @@ typedef struct plim_decision_reasons {
 } plim_decision_reasons;
 
 /* Find the reasons of decision `choice`. *out is borrowed until the next call with this log. Takes one simulation up to
- * the decision. PLIM_ENOMEM. */
+ * the decision. PLIM_ECANCEL: the context was cancelled before it. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_decision_log_explain(plim_decision_log *decisions, int32_t choice,
                                                     const plim_decision_reasons **out);
 

@@ -163,7 +163,7 @@ static int64_t extra_bytes(const plim_decision_reasons *reasons, int64_t need) {
 
 typedef struct stop {
   plim_decision_log *decisions;
-  int32_t left; /* number of decisions before the one to explain */
+  int32_t left; /* number of decisions before the one to explain; below 0: it was reached */
 } stop;
 
 static plim_status on_choice(void *user, plim_residency *res, const plim_arena_request *request,
@@ -201,7 +201,7 @@ plim_status plim_decision_log_explain(plim_decision_log *decisions, int32_t choi
     return plim_fail(decisions->ctx, PLIM_EUSAGE, "decision %d of %d", (int)choice, (int)decisions->n_choices);
   }
   plim_status status = plim_decision_log_simulate(decisions, &watch, &plan);
-  if (status != PLIM_ECANCEL) {
+  if (status != PLIM_ECANCEL || at.left >= 0) { /* failed, or cancelled by the caller before the decision */
     plim_plan_free(plan);
     return status == PLIM_OK ? plim_fail(decisions->ctx, PLIM_EDIFF, "a second simulation took fewer decisions")
                              : status;

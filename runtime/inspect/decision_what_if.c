@@ -20,6 +20,7 @@ typedef struct extended_plan {
 typedef struct stop {
   extended_plan *extended;
   int32_t from;
+  int reached; /* 1: the simulation was stopped at the command */
 } stop;
 
 /* Does the simulation still hold the storage in that buffer? It appends buffers as they are asked for, and a plan sorts
@@ -43,9 +44,10 @@ static int is_held(const plim_residency *res, int32_t depth, int32_t storage) {
  * lasts beyond it: it may be a repeat that overwrites an operand in place, and then no command that is left reads that.
  * So does a held input, which no command that is left may read. */
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
-  const stop *at = user;
+  stop *at = user;
   const plim_plan *plan = &at->extended->plan;
   if (res->plan.n_commands < at->from) return PLIM_OK;
+  at->reached = 1;
   const plim_op *next = &res->graph->op[plan->command[at->from].op];
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     plim_plan_buffer *buffer = &at->extended->buffer[i];
@@ -69,12 +71,12 @@ static plim_status on_end(void *user, const plim_residency *res, int32_t op) {
 }
 
 static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t from, extended_plan *extended) {
-  stop at = {extended, from};
+  stop at = {.extended = extended, .from = from};
   plim_arena_watch watch = {&at, on_choice, on_run, on_end};
   plim_plan *plan = NULL;
   if (from == 0) return PLIM_OK;
   plim_status status = plim_decision_log_simulate(decisions, &watch, &plan);
-  if (status == PLIM_ECANCEL) return PLIM_OK;
+  if (status == PLIM_ECANCEL && at.reached) return PLIM_OK;
   plim_plan_free(plan);
   return status == PLIM_OK ? plim_fail(decisions->ctx, PLIM_EDIFF, "a second simulation took fewer commands") : status;
 }

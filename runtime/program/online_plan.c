@@ -103,7 +103,8 @@ static plim_status try_profile(decision *deciding, const plim_profile *profile) 
   return status;
 }
 
-/* Try all limits on workspace. PLIM_ENOFIT when no limit yields a plan; the sentence is that of the last limit. */
+/* Try all limits on workspace. PLIM_ENOFIT when no limit yields a plan; the sentence is that of the last limit. A cancel
+ * ends the tries with the fastest plan so far. */
 static plim_status try_limits(decision *deciding, const plim_profile *all) {
   int64_t limit = deciding->options->planning.budget_bytes;
   for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
@@ -111,6 +112,7 @@ static plim_status try_limits(decision *deciding, const plim_profile *all) {
     PLIM_TRY(profile_within(deciding, all, i + 1 < WORKSPACE_LIMITS ? limit : 0, &profile));
     plim_status status = try_profile(deciding, profile);
     plim_profile_free(profile);
+    if (status == PLIM_ECANCEL && deciding->best) return PLIM_OK;
     if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   }
   return deciding->best ? PLIM_OK : PLIM_ENOFIT;

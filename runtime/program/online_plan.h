@@ -27,7 +27,8 @@ plim_online_plan_options plim_online_plan_options_default(void);
  *   counts  [1]  out  of the simulation of that plan; may be NULL
  *   out     [1]  out  free with plim_plan_free
  * PLIM_ENOFIT: the policy finds no plan within the budget. PLIM_EUSAGE: the options have no budget, or a numerics key
- * that an op does not have. PLIM_ECANCEL, PLIM_ENOMEM.
+ * that an op does not have. PLIM_ECANCEL: cancelled before there was a plan; later the fastest plan so far is returned.
+ * PLIM_ENOMEM.
  * Cost: one plim_arena_online for each limit on workspace. Deterministic. */
 PLIM_MUST_USE plim_status plim_online_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                                 const plim_online_plan_options *options, plim_replay_counts *counts,

@@ -6,6 +6,7 @@
 
 #include "planner/planner.h"
 #include "runtime/arena/replay_search.h"
+#include "runtime/arena/watch.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
@@ -194,6 +195,48 @@ Test(online, chain_in_hardly_any_memory_ends_under_every_policy) {
 #endif
   for (int32_t i = 0; plim_policy_at(i); i++)
     check_chain(plim_policy_at(i), plim_policy_at(i)->forecast ? LENGTH / 10 : LENGTH);
+}
+
+/* Cancels in the middle of a chain of recomputations, and counts the commands that run after that. */
+typedef struct canceller {
+  int has_cancelled;
+  int32_t ran_after;
+} canceller;
+
+static plim_status cancel_in_a_chain(void *user, const struct plim_residency *res, int32_t depth) {
+  canceller *c = user;
+  (void)res;
+  c->ran_after += c->has_cancelled;
+  if (depth > 1 && !c->has_cancelled) plim_context_cancel(ctx);
+  c->has_cancelled |= depth > 1;
+  return PLIM_OK;
+}
+
+static plim_status ignore_choice(void *user, struct plim_residency *res, const plim_arena_request *request,
+                                 const plim_arena_choice *choice) {
+  (void)user, (void)res, (void)request, (void)choice;
+  return PLIM_OK;
+}
+
+static plim_status ignore_end(void *user, const struct plim_residency *res, int32_t op) {
+  (void)user, (void)res, (void)op;
+  return PLIM_OK;
+}
+
+Test(online, a_cancel_ends_a_chain_in_its_middle) {
+  plim_graph *g = chain(400);
+  plim_plan *order = order_of(g), *plan = NULL;
+  canceller c = {0};
+  const plim_arena_watch watch = {&c, ignore_choice, cancel_in_a_chain, ignore_end};
+  const plim_replay_config config = {.policy = plim_policy_find("lru"), .frontier = 1, .hold_inputs = 1};
+  const plim_replay_limits limits = {6 * UNIT, PLIM_TIME_UNLIMITED};
+  plim_replay_counts counts;
+  cr_expect_eq(plim_arena_replay_watched(ctx, g, order, &config, &limits, &watch, &counts, &plan), PLIM_ECANCEL);
+  cr_expect(c.has_cancelled);
+  cr_expect_eq(c.ran_after, 0, "%d commands ran after the cancel", (int)c.ran_after);
+  plim_plan_free(plan);
+  plim_plan_free(order);
+  plim_graph_free(g);
 }
 
 /* y(k) = f(y(k-1), r(k)), all r(k) computed first; only the last y is evicted with its chain. Pinning all r at once

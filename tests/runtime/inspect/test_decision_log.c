@@ -448,6 +448,25 @@ Test(decisions, a_run_without_room_ends_with_its_request_and_with_the_bytes_that
   free_rig(&r);
 }
 
+/* A watcher stops its simulation by the status of a cancel. One of the caller's is no answer. */
+Test(decisions, a_cancelled_question_has_no_answer) {
+  rig r = log_rig();
+  const plim_decision_reasons *why = NULL;
+  plim_plan *other = NULL;
+  plim_replay_counts counts;
+  cr_assert_eq(tell(&r, "lru", 12 * UNIT), PLIM_OK);
+  plim_context_cancel(r.ctx);
+  cr_expect_eq(plim_decision_log_explain(r.decisions, 0, &why), PLIM_ECANCEL);
+  cr_expect_null(why);
+  cr_expect_eq(plim_decision_log_what_if(r.decisions, plim_policy_find("coop"), 5, 12 * UNIT, &counts, &other),
+               PLIM_ECANCEL);
+  cr_expect_null(other);
+  plim_context_resume(r.ctx);
+  cr_expect_eq(plim_decision_log_explain(r.decisions, 0, &why), PLIM_OK);
+  plim_plan_free(other);
+  free_rig(&r);
+}
+
 Test(decisions, an_arena_too_small_for_what_is_always_there_has_a_sentence_and_no_steps) {
   rig r = log_rig();
   const plim_decision *choice;
