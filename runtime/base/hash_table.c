@@ -18,7 +18,7 @@ int32_t plim_hash_find(const plim_hash_table *table, uint64_t hash, plim_hash_sa
   return PLIM_NONE;
 }
 
-static void put(plim_hash_table *table, plim_hash_slot slot) {
+static void put_slot(plim_hash_table *table, plim_hash_slot slot) {
   const uint64_t mask = (uint64_t)table->n_slots - 1;
   uint64_t i = slot.hash & mask;
   while (table->slot[i].taken > 0) i = (i + 1) & mask;
@@ -31,7 +31,7 @@ plim_status plim_hash_reserve(plim_hash_table *table) {
   larger.n_slots = table->n_slots > 0 ? 2 * table->n_slots : FIRST_SLOTS;
   PLIM_TRY(plim_allocate(table->ctx, larger.n_slots, sizeof *larger.slot, &larger.slot));
   for (int64_t i = 0; i < table->n_slots; i++) {
-    if (table->slot[i].taken > 0) put(&larger, table->slot[i]);
+    if (table->slot[i].taken > 0) put_slot(&larger, table->slot[i]);
   }
   plim_hash_release(table);
   *table = larger;
@@ -40,7 +40,7 @@ plim_status plim_hash_reserve(plim_hash_table *table) {
 
 void plim_hash_add(plim_hash_table *table, uint64_t hash, int32_t id) {
   assert(2 * (table->n + 1) <= table->n_slots);
-  put(table, (plim_hash_slot){hash, id + 1});
+  put_slot(table, (plim_hash_slot){hash, id + 1});
   table->n++;
 }
 

@@ -50,7 +50,7 @@ static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
 }
 
 /* Put a command on its queue. It begins at the time of the queue's clock after the waits. */
-static plim_status put(plim_device *sim, const plim_space_plan *plan, int32_t c, plim_space_figures *out) {
+static plim_status put_command(plim_device *sim, const plim_space_plan *plan, int32_t c, plim_space_figures *out) {
   const plim_space_command *m = &plan->command[c];
   for (int32_t w = 0; w < m->n_wait; w++) PLIM_TRY(sim->api->queues.wait(sim, m->queue, m->wait[w]));
   out->begin_ns[c] = plim_sim_queue_ns(sim, m->queue);
@@ -71,7 +71,7 @@ plim_status plim_sim_replay(plim_device *sim, const plim_space_plan *plan, plim_
   PLIM_TRY_OR_DONE(begin_meter(sim, &m));
   for (int32_t c = 0; c < plan->n_commands; c++) {
     PLIM_TRY_OR_DONE(count_buffers(sim, &m, c));
-    PLIM_TRY_OR_DONE(put(sim, plan, c, out));
+    PLIM_TRY_OR_DONE(put_command(sim, plan, c, out));
   }
   PLIM_TRY_OR_DONE(sim->api->queues.sync(sim));
   out->makespan_ns = sim->api->queues.clock(sim) - began;

@@ -63,8 +63,8 @@ static void find_key(plim_device *device, const plim_op_desc *desc, const char *
   }
 }
 
-static plim_status add(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
-                       const plim_op_desc *desc, uint64_t hash) {
+static plim_status add_row(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
+                           const plim_op_desc *desc, uint64_t hash) {
   plim_device *device = prepared->device;
   plim_prepared_row made = {.hash = hash, .graph = graph, .op = variant->op};
   PLIM_TRY(plim_hash_reserve(&prepared->number));
@@ -84,7 +84,7 @@ plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, 
   uint64_t hash;
   const plim_prepared_row *row = find(prepared, graph, variant, &desc, &hash);
   if (!row) {
-    PLIM_TRY(add(prepared, graph, variant, &desc, hash));
+    PLIM_TRY(add_row(prepared, graph, variant, &desc, hash));
     row = &prepared->row[prepared->n - 1];
   }
   *kernel = row->kernel;

@@ -97,7 +97,7 @@ plim_status plim_costs_name_device(plim_costs *costs, int32_t device, const char
 }
 
 /* The sum of the known numbers at every stride-th index; -1 when it is too large. */
-static int64_t sum(const int64_t *number, int64_t n, int64_t stride) {
+static int64_t sum_known(const int64_t *number, int64_t n, int64_t stride) {
   int64_t total = 0;
   for (int64_t i = 0; i < n && total >= 0; i += stride) {
     if (number[i] >= 0) total = plim_add_checked(total, number[i]);
@@ -110,18 +110,18 @@ plim_status plim_costs_check(const plim_costs *costs, int32_t n_ops) {
   if (costs->n_ops != n_ops) {
     return plim_fail(costs->ctx, PLIM_EDATA, "there are costs of %d ops, the graph has %d", costs->n_ops, n_ops);
   }
-  if (sum(costs->flops, costs->n_ops, 1) < 0) {
+  if (sum_known(costs->flops, costs->n_ops, 1) < 0) {
     return plim_fail(costs->ctx, PLIM_EDATA, "the FLOP of all ops add up to more than 2^61");
   }
   for (int32_t d = 0; d < costs->n_devices; d++) {
-    if (sum(costs->duration + d, durations(costs) - d, costs->n_devices) < 0) {
+    if (sum_known(costs->duration + d, durations(costs) - d, costs->n_devices) < 0) {
       return plim_fail(costs->ctx, PLIM_EDATA, "the durations on device %s add up to more than 2^61", costs->device[d]);
     }
   }
-  if (sum(costs->copy, copies(costs), 1) < 0) {
+  if (sum_known(costs->copy, copies(costs), 1) < 0) {
     return plim_fail(costs->ctx, PLIM_EDATA, "the times of all copies add up to more than 2^61");
   }
-  if (sum(costs->workspace, costs->n_ops, 1) < 0) {
+  if (sum_known(costs->workspace, costs->n_ops, 1) < 0) {
     return plim_fail(costs->ctx, PLIM_EDATA, "the workspaces of all ops add up to more than 2^61 bytes");
   }
   return PLIM_OK;

@@ -25,7 +25,7 @@ void plim_costs_read_devices(plim_json_at *root, int32_t n_ops, plim_costs **out
   }
 }
 
-static int any(const int64_t *number, int64_t n) {
+static int has_known(const int64_t *number, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     if (number[i] >= 0) return 1;
   }
@@ -47,11 +47,11 @@ void plim_costs_write_op(plim_text *text, const plim_costs *costs, int32_t op) {
   const int64_t *copy = costs->copy + plim_costs_copy_at(costs, op, 0, 0);
   if (costs->flops[op] >= 0) plim_text_format(text, ", \"flops\": %lld", (long long)costs->flops[op]);
   if (costs->workspace[op] > 0) plim_text_format(text, ", \"workspace_bytes\": %lld", (long long)costs->workspace[op]);
-  if (any(duration, n)) {
+  if (has_known(duration, n)) {
     plim_text_add(text, ", \"durations\": ");
     write_row(text, duration, n);
   }
-  if (any(copy, (int64_t)n * n)) {
+  if (has_known(copy, (int64_t)n * n)) {
     plim_text_add(text, ", \"copies\": [");
     for (int32_t from = 0; from < n; from++) {
       if (from > 0) plim_text_add(text, ", ");
@@ -71,7 +71,7 @@ static void read_row(const plim_json_at *row, int32_t given, int32_t n, int32_t 
 }
 
 static void need_any(const plim_json_at *list, const int64_t *number, int64_t n) {
-  if (!any(number, n)) plim_json_fail(list, NULL, "has no number: a list without any is left out");
+  if (!has_known(number, n)) plim_json_fail(list, NULL, "has no number: a list without any is left out");
 }
 
 void plim_costs_read_op(plim_json_at *at, plim_costs *costs, int32_t op) {

@@ -22,7 +22,7 @@ static int64_t bytes_of(const held *m, int32_t base) {
   return m->in_arena ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
-static plim_status get(held *m, int32_t tensor) {
+static plim_status hold_handle(held *m, int32_t tensor) {
   int32_t base = m->program->tensor[tensor].base;
   m->handles[base]++;
   if (tensor != base) return PLIM_OK;
@@ -38,7 +38,7 @@ static plim_status apply(held *m, const plim_event *event) {
   switch (event->kind) {
     case PLIM_EVENT_CONSTANT:
       m->constant[base] = 1;
-      return get(m, event->tensor);
+      return hold_handle(m, event->tensor);
     case PLIM_EVENT_GET:
       m->handles[base]++;
       return PLIM_OK;
@@ -48,7 +48,7 @@ static plim_status apply(held *m, const plim_event *event) {
     default:
       break;
   }
-  for (int32_t i = 0; i < event->n_out; i++) PLIM_TRY(get(m, event->out[i]));
+  for (int32_t i = 0; i < event->n_out; i++) PLIM_TRY(hold_handle(m, event->out[i]));
   return PLIM_OK;
 }
 

@@ -35,7 +35,7 @@ static int64_t vary(plim_generated *generated, int64_t x) {
 }
 
 /* Add a forward op that reads up to three earlier ones (PLIM_NONE: none); returns its node. */
-static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int32_t a, int32_t b, int32_t c) {
+static int32_t add_op(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int32_t a, int32_t b, int32_t c) {
   plim_generated *g = w->generated;
   const int32_t in[3] = {a, b, c};
   if (g->status == PLIM_OK) g->status = plim_array_reserve(g->ctx, &w->op, &w->capacity, g->n + 1, sizeof *w->op);
@@ -79,7 +79,7 @@ static void add_backward(network *w) {
 }
 
 static void finish(network *w, int32_t last) {
-  (void)add(w, LOSS, 64, 100, last, -1, -1);
+  (void)add_op(w, LOSS, 64, 100, last, -1, -1);
   if (w->generated->status == PLIM_OK) add_backward(w);
   plim_release(w->generated->ctx, w->op, w->capacity, sizeof *w->op);
 }
@@ -98,27 +98,27 @@ static int64_t stage_bytes(int32_t block, int32_t stage) {
 
 void plim_generate_chain(plim_generated *generated) {
   network w = {.generated = generated};
-  int32_t v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
+  int32_t v = add_op(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
   int32_t stage = generated->options->n / 4 / 5 + 1;
   for (int32_t block = 0; another(generated, 2); block++) {
-    v = add(&w, CONV, stage_bytes(block, stage), 1000, v, -1, -1);
-    v = add(&w, ACT, stage_bytes(block, stage), 50, v, -1, -1);
+    v = add_op(&w, CONV, stage_bytes(block, stage), 1000, v, -1, -1);
+    v = add_op(&w, ACT, stage_bytes(block, stage), 50, v, -1, -1);
   }
   finish(&w, v);
 }
 
 void plim_generate_residual(plim_generated *generated) {
   network w = {.generated = generated};
-  int32_t v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
+  int32_t v = add_op(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
   int32_t stage = generated->options->n / 12 / 4 + 1;
   for (int32_t block = 0; another(generated, 6); block++) {
     int64_t bytes = stage_bytes(block, stage);
-    int32_t a = add(&w, CONV, bytes, 1000, v, -1, -1);
-    a = add(&w, ACT, bytes, 60, a, -1, -1);
-    a = add(&w, CONV, bytes, 1000, a, -1, -1);
-    int32_t shortcut = block > 0 && block % stage == 0 ? add(&w, CONV, bytes, 300, v, -1, -1) : v;
-    a = add(&w, SUM, bytes, 40, a, shortcut, -1);
-    v = add(&w, ACT, bytes, 60, a, -1, -1);
+    int32_t a = add_op(&w, CONV, bytes, 1000, v, -1, -1);
+    a = add_op(&w, ACT, bytes, 60, a, -1, -1);
+    a = add_op(&w, CONV, bytes, 1000, a, -1, -1);
+    int32_t shortcut = block > 0 && block % stage == 0 ? add_op(&w, CONV, bytes, 300, v, -1, -1) : v;
+    a = add_op(&w, SUM, bytes, 40, a, shortcut, -1);
+    v = add_op(&w, ACT, bytes, 60, a, -1, -1);
   }
   finish(&w, v);
 }
@@ -127,22 +127,22 @@ enum { UNET_LEVELS = 5 };
 
 void plim_generate_unet(plim_generated *generated) {
   network w = {.generated = generated};
-  int32_t skip[UNET_LEVELS], v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
+  int32_t skip[UNET_LEVELS], v = add_op(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
   int64_t per_level = ((int64_t)generated->options->n / 2 - 1 - UNET_LEVELS) / (2 * UNET_LEVELS) / 2; /* pairs of ops */
   for (int32_t level = 0; level < UNET_LEVELS; level++) {
     for (int64_t i = 0; i < per_level && another(generated, 2); i++) {
-      v = add(&w, CONV, stage_bytes(level, 1), 1000, v, -1, -1);
-      v = add(&w, ACT, stage_bytes(level, 1), 50, v, -1, -1);
+      v = add_op(&w, CONV, stage_bytes(level, 1), 1000, v, -1, -1);
+      v = add_op(&w, ACT, stage_bytes(level, 1), 50, v, -1, -1);
     }
     skip[level] = v;
   }
   for (int32_t level = UNET_LEVELS - 1; level >= 0; level--) {
     if (level < UNET_LEVELS - 1 && another(generated, 1)) {
-      v = add(&w, SUM, 2 * stage_bytes(level, 1), 80, v, skip[level], -1);
+      v = add_op(&w, SUM, 2 * stage_bytes(level, 1), 80, v, skip[level], -1);
     }
     for (int64_t i = 0; i < per_level && another(generated, 2); i++) {
-      v = add(&w, CONV, stage_bytes(level, 1), 1000, v, -1, -1);
-      v = add(&w, ACT, stage_bytes(level, 1), 50, v, -1, -1);
+      v = add_op(&w, CONV, stage_bytes(level, 1), 1000, v, -1, -1);
+      v = add_op(&w, ACT, stage_bytes(level, 1), 50, v, -1, -1);
     }
   }
   finish(&w, v);
@@ -152,19 +152,19 @@ void plim_generate_unet(plim_generated *generated) {
 void plim_generate_transformer(plim_generated *generated) {
   const int64_t bytes = INT64_C(8) << 20, scores = INT64_C(32) << 20;
   network w = {.generated = generated};
-  int32_t x = add(&w, CONV, bytes, 200, -1, -1, -1);
+  int32_t x = add_op(&w, CONV, bytes, 200, -1, -1, -1);
   while (another(generated, 12)) {
-    int32_t norm = add(&w, CONV, bytes, 30, x, -1, -1);
-    int32_t q = add(&w, CONV, bytes, 400, norm, -1, -1), k = add(&w, CONV, bytes, 400, norm, -1, -1);
-    int32_t v = add(&w, CONV, bytes, 400, norm, -1, -1);
-    int32_t s = add(&w, PRODUCT, scores, 500, q, k, -1);
-    s = add(&w, SOFTMAX, scores, 100, s, -1, -1);
-    s = add(&w, PRODUCT, bytes, 500, s, v, -1);
-    s = add(&w, CONV, bytes, 400, s, -1, -1);
-    x = add(&w, SUM, bytes, 20, s, x, -1);
-    int32_t f = add(&w, CONV, 4 * bytes, 1600, x, -1, -1);
-    f = add(&w, CONV, bytes, 1600, add(&w, ACT, 4 * bytes, 60, f, -1, -1), -1, -1);
-    x = add(&w, SUM, bytes, 20, f, x, -1);
+    int32_t norm = add_op(&w, CONV, bytes, 30, x, -1, -1);
+    int32_t q = add_op(&w, CONV, bytes, 400, norm, -1, -1), k = add_op(&w, CONV, bytes, 400, norm, -1, -1);
+    int32_t v = add_op(&w, CONV, bytes, 400, norm, -1, -1);
+    int32_t s = add_op(&w, PRODUCT, scores, 500, q, k, -1);
+    s = add_op(&w, SOFTMAX, scores, 100, s, -1, -1);
+    s = add_op(&w, PRODUCT, bytes, 500, s, v, -1);
+    s = add_op(&w, CONV, bytes, 400, s, -1, -1);
+    x = add_op(&w, SUM, bytes, 20, s, x, -1);
+    int32_t f = add_op(&w, CONV, 4 * bytes, 1600, x, -1, -1);
+    f = add_op(&w, CONV, bytes, 1600, add_op(&w, ACT, 4 * bytes, 60, f, -1, -1), -1, -1);
+    x = add_op(&w, SUM, bytes, 20, f, x, -1);
   }
   finish(&w, x);
 }

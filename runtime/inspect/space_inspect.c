@@ -102,7 +102,7 @@ static int is_there(const plim_space_inspect *in, int32_t storage, int32_t space
   return 0;
 }
 
-static int has(const int32_t *id, int32_t n, int32_t wanted) {
+static int is_listed(const int32_t *id, int32_t n, int32_t wanted) {
   for (int32_t i = 0; i < n; i++) {
     if (id[i] == wanted) return 1;
   }
@@ -111,16 +111,16 @@ static int has(const int32_t *id, int32_t n, int32_t wanted) {
 
 int plim_space_inspect_reads(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
   const plim_space_command *m = &in->plan->command[c];
-  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->from == space && has(m->storage, m->n_storages, storage);
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->from == space && is_listed(m->storage, m->n_storages, storage);
   const plim_op *op = &in->graph->op[m->op];
-  return in->plan->device[m->device].space == space && has(op->reads, op->n_reads, storage);
+  return in->plan->device[m->device].space == space && is_listed(op->reads, op->n_reads, storage);
 }
 
 static int fills(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
   const plim_space_command *m = &in->plan->command[c];
-  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->to == space && has(m->storage, m->n_storages, storage);
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->to == space && is_listed(m->storage, m->n_storages, storage);
   const plim_op *op = &in->graph->op[m->op];
-  return in->plan->device[m->device].space == space && has(op->writes, op->n_writes, storage);
+  return in->plan->device[m->device].space == space && is_listed(op->writes, op->n_writes, storage);
 }
 
 int32_t plim_space_inspect_next_use(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
@@ -176,7 +176,7 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *gap,
     for (int32_t c = gap->until; c < p->n_commands; c++) {
       const plim_space_command *m = &p->command[c];
       if (m->kind != PLIM_SPACE_COMMAND_COPY || m->from != k || m->to != gap->space) continue;
-      if (has(m->storage, m->n_storages, storage)) return m->time_ns;
+      if (is_listed(m->storage, m->n_storages, storage)) return m->time_ns;
     }
     if (!gap->paged || back->from != k || own_bytes <= 0) continue;
     return plim_integers_from_real((double)back->time_ns * ((double)bytes / (double)own_bytes));
@@ -231,7 +231,7 @@ static void weigh_link(const plim_space_inspect *in, const plim_space_gap *gap, 
   for (int32_t c = 0; c < gap->until; c++) {
     const plim_space_command *m = &p->command[c];
     int away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == gap->space && m->to == back->from;
-    if (away && has(m->storage, m->n_storages, gap->storage)) why->out = c;
+    if (away && is_listed(m->storage, m->n_storages, gap->storage)) why->out = c;
   }
   why->copy_ns = back->time_ns + (why->out >= 0 ? p->command[why->out].time_ns : 0);
   why->link_free_ns = why->window_ns;

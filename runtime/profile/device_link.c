@@ -12,7 +12,7 @@ typedef struct buffers {
   void *arena, *host[2]; /* halves of `arena` go with one of `host` each */
 } buffers;
 
-static plim_status put(const buffers *memory, int32_t queue, int in, int64_t bytes) {
+static plim_status queue_copy(const buffers *memory, int32_t queue, int in, int64_t bytes) {
   char *own = (char *)memory->arena + (in ? large_bytes : 0);
   void *paged = memory->host[in ? 1 : 0];
   return memory->device->api->queues.copy(memory->device, queue, in ? (void *)own : paged, in ? paged : (void *)own,
@@ -24,8 +24,8 @@ static plim_status time_copies(const buffers *memory, int out, int in, int64_t b
   int64_t time_ns[REPEATS];
   for (int i = 0; i < REPEATS; i++) {
     const int64_t begin_ns = plim_now_ns();
-    if (out) PLIM_TRY(put(memory, 1, 0, bytes));
-    if (in) PLIM_TRY(put(memory, 2, 1, bytes));
+    if (out) PLIM_TRY(queue_copy(memory, 1, 0, bytes));
+    if (in) PLIM_TRY(queue_copy(memory, 2, 1, bytes));
     PLIM_TRY(memory->device->api->queues.sync(memory->device));
     time_ns[i] = plim_now_ns() - begin_ns;
   }

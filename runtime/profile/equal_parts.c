@@ -20,7 +20,7 @@ struct plim_equal_parts {
   int64_t n, capacity;
 };
 
-static int has(const plim_device *device, const plim_op_desc *desc, const char *variant) {
+static int is_known_equal(const plim_device *device, const plim_op_desc *desc, const char *variant) {
   const plim_equal_parts *k = plim_device_memo_of(device).parts;
   for (int64_t i = 0; k && i < k->n; i++) {
     if (strcmp(k->part[i].variant, variant) == 0 && plim_desc_equal(&k->part[i].desc, desc)) return 1;
@@ -29,7 +29,7 @@ static int has(const plim_device *device, const plim_op_desc *desc, const char *
 }
 
 plim_status plim_equal_parts_add(plim_device *device, const plim_op_desc *desc, const char *variant) {
-  if (has(device, desc, variant)) return PLIM_OK;
+  if (is_known_equal(device, desc, variant)) return PLIM_OK;
   plim_device_memo *memo = NULL;
   PLIM_TRY(plim_device_memo_attach(device, &memo));
   if (!memo->parts) PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *memo->parts, &memo->parts));
@@ -92,7 +92,7 @@ plim_status plim_equal_parts_compare(plim_device *device, const plim_graph *grap
   plim_profile_set set = {
       .device = device, .graph = graph, .n_groups = 1, .n_cases = 2, .group = &group, .cases = cases};
   plim_desc_of(graph, op, &group.desc);
-  *equal = has(device, &group.desc, variant);
+  *equal = is_known_equal(device, &group.desc, variant);
   if (*equal || !device->api->kernels.parts) return PLIM_OK;
   PLIM_TRY(compare(&set, whole, variant, equal));
   return *equal ? plim_equal_parts_add(device, &group.desc, variant) : PLIM_OK;

@@ -134,7 +134,7 @@ typedef struct summed_file {
   plim_sha256 sha;
 } summed_file;
 
-static plim_status put(summed_file *file, const void *data, int64_t bytes) {
+static plim_status write_summed(summed_file *file, const void *data, int64_t bytes) {
   plim_sha256_add(&file->sha, data, (size_t)bytes);
   return plim_file_write(file->file, data, bytes);
 }
@@ -148,7 +148,7 @@ static plim_status put_values(summed_file *file, const plim_trainer *trainer) {
     if (!plim_state_includes(graph, v)) continue;
     PLIM_TRY(plim_allocate(graph->ctx, bytes, 1, &host));
     status = plim_exec_read(plim_trainer_exec(trainer), PLIM_PROGRAM_TRAIN, v, host, bytes);
-    if (status == PLIM_OK) status = put(file, host, bytes);
+    if (status == PLIM_OK) status = write_summed(file, host, bytes);
     plim_release(graph->ctx, host, bytes, 1);
   }
   return status;
@@ -164,9 +164,9 @@ plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path) 
   for (int i = 0; i < 4; i++) length[i] = (uint8_t)(header.length >> 8 * i);
   plim_sha256_begin(&file.sha);
   PLIM_TRY_OR_DONE(plim_file_begin(ctx, path, &file.file));
-  PLIM_TRY_OR_DONE(put(&file, magic, MAGIC_BYTES));
-  PLIM_TRY_OR_DONE(put(&file, length, sizeof length));
-  PLIM_TRY_OR_DONE(put(&file, header.chars, header.length));
+  PLIM_TRY_OR_DONE(write_summed(&file, magic, MAGIC_BYTES));
+  PLIM_TRY_OR_DONE(write_summed(&file, length, sizeof length));
+  PLIM_TRY_OR_DONE(write_summed(&file, header.chars, header.length));
   PLIM_TRY_OR_DONE(put_values(&file, trainer));
   plim_sha256_end(&file.sha, digest);
   PLIM_TRY_OR_DONE(plim_file_write(file.file, digest, sizeof digest));

@@ -9,7 +9,7 @@
 /* ---- open and close ---- */
 
 /* Allocate host memory that copies to and from the device use. */
-static plim_status pin(plim_trainer *trainer, int64_t bytes, void **out) {
+static plim_status pin_bytes(plim_trainer *trainer, int64_t bytes, void **out) {
   plim_staging *staging = &trainer->staging;
   PLIM_TRY(trainer->device->api->memory.alloc_pinned(trainer->device, bytes, &staging->pinned[staging->n_pinned]));
   *out = staging->pinned[staging->n_pinned++];
@@ -27,11 +27,11 @@ static plim_status pin_places(plim_trainer *trainer) {
   plim_staging *staging = &trainer->staging;
   void *image, *label, *numbers;
   for (staging->n_places = 0; staging->n_places < PLIM_STAGING_PLACES; staging->n_places++) {
-    PLIM_TRY(pin(trainer, value[staging->image].bytes, &image));
-    PLIM_TRY(pin(trainer, value[staging->label].bytes, &label));
+    PLIM_TRY(pin_bytes(trainer, value[staging->image].bytes, &image));
+    PLIM_TRY(pin_bytes(trainer, value[staging->label].bytes, &label));
     staging->place[staging->n_places] = (plim_staging_place){image, label};
   }
-  PLIM_TRY(pin(trainer, sizeof *staging->numbers, &numbers));
+  PLIM_TRY(pin_bytes(trainer, sizeof *staging->numbers, &numbers));
   staging->numbers = numbers;
   return PLIM_OK;
 }
