@@ -1,4 +1,4 @@
-/* Free blocks in a sorted array. */
+/* The free blocks of an arena in an array sorted by size, in which best fit is a binary search. */
 #include "runtime/arena/free_set.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
-/* Gives the later commands of a schedule variants with less workspace. The plan's own variants keep their rows; new
- * ones are appended. */
+/* When a budget shrinks in the middle of a step, the commands that are left may need kernels with less scratch memory.
+ * They get variants of the same numerics keys with less workspace. The plan's own variants keep their rows; new ones
+ * are appended. */
 #include "runtime/arena/limit_workspace.h"
 
 #include <string.h>

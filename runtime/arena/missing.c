@@ -1,6 +1,7 @@
-/* Keeps the classes of missing storages, by union-find with path halving. The smaller index becomes the root, so that
- * results are the same in every run.
- * Source: Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, appendix C.2, with the root's sum kept. */
+/* Groups the results that have been dropped, so that the price of dropping another one is found at once: whoever
+ * recomputes it must recompute the dropped ones that it depends on as well. These groups are the classes, kept by
+ * union-find with path halving. The smaller index becomes the root, so that results are the same in every run. Source:
+ * Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, appendix C.2, with the root's sum kept. */
 #include "runtime/arena/missing.h"
 
 #include <assert.h>

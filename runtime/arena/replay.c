@@ -1,5 +1,6 @@
-/* Replays a schedule once. It runs the schedule's commands in their order. Before each, the evicted storages that it
- * reads are recomputed, deepest first, with an explicit stack. After each, storages that nothing reads any more are
+/* Simulates one training step in an arena of a fixed size, without computing anything. It runs the schedule's commands
+ * in their order. Where a result is needed that was evicted before to make room, it is recomputed first, and what that
+ * needs before it, deepest first, with an explicit stack. After each command, storages that nothing reads any more are
  * dropped.
  *
  * A pinned storage is not evicted. Frontier pins keep all operands of a chain from its start, so that each op runs at

@@ -1,7 +1,7 @@
-/* Chooses the configurations that are tried. None is best at every budget, and each is cheap to replay. So all rows of
- * a table are replayed, with and without an area for small requests, and the fastest plan is kept. A replay whose plan
- * would be slower than the best so far is given up. Then local search improves the fastest configurations. The number
- * of replays depends on the length of the program, not on time. */
+/* Tries several ways to decide what is evicted, and keeps the one that recomputes least. None is best at every budget,
+ * and each is cheap to replay. So all rows of a table are replayed, with and without an area for small requests, and
+ * the fastest plan is kept. A replay whose plan would be slower than the best so far is given up. Then local search
+ * improves the fastest configurations. The number of replays depends on the length of the program, not on time. */
 #include "runtime/arena/replay_search.h"
 
 #include <stdio.h>

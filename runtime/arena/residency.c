@@ -1,6 +1,7 @@
-/* Begins the arena of a replay, places storages in it, and writes the plan. Persistent storages are placed at the low
- * end in graph order, inputs after them. Neither is ever evicted, and at the low end they do not split the rest of the
- * arena. Small outputs and workspaces may have an area at the high end, so that they do not split it either. */
+/* Keeps which results are in memory during a simulated step, and at which addresses, and writes down the plan that this
+ * yields. Persistent storages are placed at the low end in graph order, inputs after them. Neither is ever evicted, and
+ * at the low end they do not split the rest of the arena. Small outputs and workspaces may have an area at the high
+ * end, so that they do not split it either. */
 #include "runtime/arena/residency_evict.h"
 #include "runtime/arena/residency_price.h"
 

@@ -1,6 +1,7 @@
-/* Chooses the window to evict. Each storage is priced alone: its cost to recompute over its staleness. A policy that
- * knows the program's order then prices each of the few best windows as a whole: storages of one window may share the
- * ops that recompute them, or need each other. */
+/* Makes room for a request: chooses which results to drop, so that one range of addresses becomes free that is large
+ * enough. The neighbouring blocks of such a range are a window. Each storage is priced alone: its cost to recompute
+ * over its staleness. A policy that knows the program's order then prices each of the few best windows as a whole:
+ * storages of one window may share the ops that recompute them, or need each other. */
 #include <assert.h>
 
 #include "runtime/arena/residency_evict.h"

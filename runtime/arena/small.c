@@ -1,7 +1,7 @@
-/* Finds the small storages. They are the smallest ones that together have at most 1/1024 of all bytes
- * that ops write. They are half of a network's storages (statistics, losses, gradients of biases), and use hardly any
- * of its memory. Of storages of equal size either all are small or none is. Nothing in the small area is evicted, so it
- * is as large as their peak.
+/* Finds the small storages, which may have a part of the arena for themselves, so that they do not split the room for
+ * large ones. They are the smallest ones that together have at most 1/1024 of all bytes that ops write. They are half
+ * of a network's storages (statistics, losses, gradients of biases), and use hardly any of its memory. Of storages of
+ * equal size either all are small or none is. Nothing in the small area is evicted, so it is as large as their peak.
  *
  * Source of the share: OneFlow's Coop keeps 10 MiB for requests of at most 10 KiB, in arenas of several GiB. Fixed
  * sizes would not suit smaller arenas. */

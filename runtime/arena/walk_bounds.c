@@ -1,5 +1,7 @@
-/* Keeps sums of the times of missing storages around each storage, exact or as lower bounds. Walks with an explicit
- * stack. A mark of the walk's stamp keeps it from meeting a storage twice, without clearing. */
+/* Some policies price a storage by all dropped results around it, which a walk over the graph finds. A walk for each
+ * price would be slow. So the sums are kept for each storage, exact or as lower bounds, until a change may have touched
+ * them. Walks have an explicit stack. A mark of the walk's stamp keeps it from meeting a storage twice, without
+ * clearing. */
 #include "runtime/arena/walk_bounds.h"
 
 #include <assert.h>

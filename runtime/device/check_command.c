@@ -1,5 +1,6 @@
-/* Checks one command: fills the bytes that hold nothing, runs, compares with the snapshot, runs again over other bytes,
- * and compares the results. */
+/* Checks one command of the check device, which looks for kernels and plans that read or write what they must not. It
+ * fills the bytes that hold nothing, runs, compares with the snapshot, runs again over other bytes, and compares the
+ * results. */
 #include "runtime/device/check_command.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Canonical op descriptions. Fields are copied one by one into zeroed bytes, because the padding of structs is
- * undefined. */
+/* An op's description is what a kernel depends on: its kind, attributes and shapes. Ops with equal descriptions share a
+ * kernel and its times. Fields are copied one by one into zeroed bytes, because the padding of structs is undefined, so
+ * that equal descriptions have equal bytes. */
 #include "runtime/device/desc.h"
 
 #include <stdarg.h>

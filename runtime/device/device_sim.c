@@ -1,4 +1,5 @@
-/* The sim device: time from the plan, memory on demand, nothing computed. */
+/* The sim device pretends to run a plan: its clock advances by the times of the plan, memory is only reserved, nothing
+ * is computed. */
 #include "runtime/device/device_sim.h"
 
 #include <stdio.h>

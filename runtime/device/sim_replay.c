@@ -1,5 +1,6 @@
-/* Replays a plan over spaces on the queues of the sim device. Times come from the device's clocks. Bytes come from a
- * meter that counts a buffer from its first command to its end. Neither reads a figure of the plan. */
+/* Replays a plan over several memory spaces on the sim device, to measure its times and bytes without reading a figure
+ * of the plan. Times come from the device's clocks. Bytes come from a meter that counts a buffer from its first command
+ * to its end. */
 #include <string.h>
 
 #include "runtime/base/array.h"

@@ -1,4 +1,5 @@
-/* Makes the flat arrays of a bound plan. plim_bind, near the end, has the parts in their order.
+/* Works out, once for each plan, where every argument of every kernel call lies, so that a step only walks arrays of
+ * pointers. plim_bind, near the end, has the parts in their order.
  *
  * One walk over the commands finds the buffer of each operand. It keeps, for each storage and space, the buffer that
  * began last. Lifetimes of one storage in one space never overlap, so an operand of command j lies in that buffer: its

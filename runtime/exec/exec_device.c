@@ -1,5 +1,5 @@
-/* Asks the device of an executor, or answers for the host. Where own_kernels is 0 there is a device: plim_exec_open
- * checks it. */
+/* Every request of an executor to its device goes through here: memory, copies, the clock. Where the caller computes by
+ * itself there may be no device, and the host answers. plim_exec_open checks that there is a device otherwise. */
 #include "runtime/exec/exec_device.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Other plans than those given at open, from the next step on. The tail of the arena may return to the system:
- * persistent storages lie at the low end. */
+/* Between two steps the caller may give other plans than those of the open, as for a smaller budget. They run from the
+ * next step on. The tail of the arena may return to the system: persistent storages lie at the low end. */
 #include "runtime/exec/exec_device.h"
 #include "runtime/graph/check/check.h"
 

@@ -1,7 +1,9 @@
-/* The threads of queues. Each queue has an atomic count of commands that have ended. The number of sleeping threads is
- * atomic too, so that a command that ends takes the mutex only when a thread sleeps. Both are sequentially consistent.
- * A sleeper counts itself before it reads the counts. A command that ends changes its count before it reads the number
- * of sleepers. So at least one of the two sees the other.
+/* Runs plans that page, or run on several devices, on a CPU: each queue but the first has a thread.
+ *
+ * Each queue has an atomic count of commands that have ended. The number of sleeping threads is atomic too, so that a
+ * command that ends takes the mutex only when a thread sleeps. Both are sequentially consistent. A sleeper counts
+ * itself before it reads the counts. A command that ends changes its count before it reads the number of sleepers. So
+ * at least one of the two sees the other.
  *
  * When a command fails, `stop` is set, and no command that has not begun begins. */
 #include "runtime/exec/queues.h"

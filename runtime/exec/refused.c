@@ -1,4 +1,6 @@
-/* The variants that a device refused since the last open, replacement or plan switch began. */
+/* A device may refuse one kernel, as when a library cannot run it on this GPU, and work on. Such variants are listed
+ * here, so that the caller can plan again without them. The list has those of the last open, replacement or plan
+ * switch. */
 #include <string.h>
 
 #include "runtime/base/text.h"

@@ -1,5 +1,6 @@
-/* Puts the commands of a plan on the queues of a GPU. The event of command j is COMMAND_EVENT + j. The events below it
- * begin and end the queues. A command marks its event only when a command of another queue waits for it. */
+/* Runs plans that page on a GPU. Copies and kernels are put on several queues of the GPU, which run side by side, and
+ * wait for each other by events: that of command j is COMMAND_EVENT + j, and those below it begin and end the queues. A
+ * command marks its event only when a command of another queue waits for it. */
 #include "runtime/exec/streams.h"
 
 #include <string.h>

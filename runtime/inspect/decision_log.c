@@ -1,4 +1,5 @@
-/* Makes a decision log. The policy is simulated to find the configuration that it uses. Then that configuration is
+/* A decision log has what an online policy dropped from memory during a step, and for which request. The run is not
+ * recorded while it trains. The policy is simulated to find the configuration that it uses. Then that configuration is
  * simulated once more, and a watcher records the decisions. */
 #include "runtime/inspect/decision_log.h"
 

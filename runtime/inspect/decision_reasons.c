@@ -1,5 +1,6 @@
-/* Finds the reasons of a decision. The simulation is repeated up to the decision, and the state of the arena is
- * recorded: every block with its score, or with the reason why it must stay, and the windows that were compared. */
+/* Finds why a policy dropped these storages and no others. The simulation is repeated up to the decision, and the state
+ * of the arena is recorded: every block with its score, or with the reason why it must stay, and the windows that were
+ * compared. */
 #include <math.h>
 
 #include "runtime/arena/residency_evict.h"

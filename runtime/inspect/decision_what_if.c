@@ -1,6 +1,6 @@
-/* Continues a decision log from its middle with another policy. In a plan a buffer ends with its last use, but in the
- * arena its storage stays until it is evicted. So another simulation, which stops at the command, finds the storages
- * that are resident there, and their buffers are extended.
+/* Answers what would have happened if another policy had decided from some command on. In a plan a buffer ends with its
+ * last use, but in the arena its storage stays until it is evicted. So another simulation, which stops at the command,
+ * finds the storages that are resident there, and their buffers are extended.
  *
  * A decision log that ended early is completed first: the ops that it did not reach are appended once, in program order
  * and with the variants of the order. */

@@ -1,5 +1,5 @@
-/* Makes the index of a plan, and answers the questions that need no other plan. The index: two compressed tables of the
- * buffers and the reads of each storage, in the order of commands. */
+/* Answers what is in memory at a command of a plan, and when it is needed next. For that the plan gets an index: two
+ * compressed tables of the buffers and the reads of each storage, in the order of commands. */
 #include "runtime/inspect/inspect.h"
 
 #include <stdlib.h>

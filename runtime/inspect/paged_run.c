@@ -1,5 +1,6 @@
-/* Makes a plan over spaces of a plan with copies, and finds what its transfers cost. The plan over spaces has the same
- * commands in the same order, so that indices of commands mean the same in both. */
+/* A plan with copies to other memory is looked at as a plan over spaces, so that one screen shows both kinds. This file
+ * converts it, and finds what its transfers cost. The plan over spaces has the same commands in the same order, so that
+ * indices of commands mean the same in both. */
 #include "runtime/inspect/paged_run.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* Starting contents of persistent values, by the last part of their names; of the parameters of a program's own kinds
- * by the kinds' rows. A weight's element is a function of seed,
- * name and position in logical order; layout, batch and other layers do not matter.
- * Sources of the weights' deviation: He et al., Delving Deep into Rectifiers, ICCV 2015; for nets over tokens, Radford
- * et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3. */
+ * by the kinds' rows. A weight's element is a function of seed, name and position in logical order; layout, batch and
+ * other layers do not matter. Sources of the weights' deviation: He et al., Delving Deep into Rectifiers, ICCV 2015;
+ * for nets over tokens, Radford et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3. */
 #include <math.h>
 #include <string.h>
 

@@ -1,14 +1,17 @@
-/* The built-in models, a row each. Residual networks (He et al., Deep Residual Learning for Image Recognition, CVPR
- * 2016) for small images have a 3x3 stem and no max-pool: three stages in the CIFAR form, four as ResNet-18. ResNet-50
- * has the ImageNet stem, 7x7 with stride two and a max-pool, and bottleneck blocks, whose 3x3 convolution has the
- * stride. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm.
- * vgg16: Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015, with batch norm. tinyres: seven
- * convolutions, beside those of two shortcuts, for trials. densenet121: Huang et al., Densely Connected Convolutional
- * Networks, CVPR 2017, with a 3x3 stem and no max-pool. mobilenet: Howard et al., MobileNets, 2017, whose first step is
- * 1 for images of at most 64
- * pixels. unet: Ronneberger et al., U-Net, MICCAI 2015, of half the width, padded, with batch norm; data have one label
- * an image, so its head scores the mean of the last map over its pixels.
- * gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
+/* The built-in models, a row each.
+ *
+ *   resnet*      He et al., Deep Residual Learning for Image Recognition, CVPR 2016. For small images a 3x3 stem and no
+ *                max-pool: three stages in the CIFAR form, four as ResNet-18. ResNet-50 has the ImageNet stem, 7x7 with
+ *                stride two and a max-pool, and bottleneck blocks, whose 3x3 convolution has the stride. Where the
+ *                width or the size changes, the shortcut is a 1x1 convolution with batch norm
+ *   tinyres      seven convolutions, beside those of two shortcuts, for trials
+ *   vgg16        Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015, with batch norm
+ *   densenet121  Huang et al., Densely Connected Convolutional Networks, CVPR 2017, with a 3x3 stem and no max-pool
+ *   mobilenet    Howard et al., MobileNets, 2017, whose first stride is 1 for images of at most 64 pixels
+ *   unet         Ronneberger et al., U-Net, MICCAI 2015, of half the width, padded, with batch norm. Data have one
+ *                label an image, so its head scores the mean of the last map over its pixels
+ *   gpt          Radford et al., Language Models are Unsupervised Multitask Learners, 2019
+ *   mlp          hidden layers with ReLU and dropout */
 #include <stdio.h>
 
 #include "runtime/base/name.h"

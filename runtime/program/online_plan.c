@@ -1,6 +1,7 @@
-/* Makes a plan by an online policy. The policy's decisions depend on graph and profile alone, so they are made before
- * the step runs. To choose variants, the profile is reduced to one variant of each op. The policy is simulated on
- * program order. */
+/* Makes a plan without a planner's search: a policy drops results when the arena is full, and recomputes them when they
+ * are needed again. Its decisions depend on graph and profile alone, so the whole step is simulated before it runs, and
+ * the simulation is the plan. To choose variants, the profile is reduced to one variant of each op. The policy is
+ * simulated on program order. */
 #include "runtime/program/online_plan.h"
 
 #include "runtime/base/halving.h"
@@ -103,8 +104,8 @@ static plim_status try_profile(decision *deciding, const plim_profile *profile) 
   return status;
 }
 
-/* Try all limits on workspace. PLIM_ENOFIT when no limit yields a plan; the sentence is that of the last limit. A cancel
- * ends the tries with the fastest plan so far. */
+/* Try all limits on workspace. PLIM_ENOFIT when no limit yields a plan; the sentence is that of the last limit. A
+ * cancel ends the tries with the fastest plan so far. */
 static plim_status try_limits(decision *deciding, const plim_profile *all) {
   int64_t limit = deciding->options->planning.budget_bytes;
   for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {

@@ -1,4 +1,6 @@
-/* Programs: build, profile, plan and check the steps of a run together. */
+/* A run needs several steps that share one arena and one set of weights: training, evaluation, and perhaps a shorter
+ * last batch. This file makes their graphs and profiles, plans them together, and checks that the plans fit each other.
+ */
 #include "runtime/program/program.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A budget that changes during a run.
+/* A budget that changes during a run, as when another program needs the memory.
  *
  * A request is one atomic number. While a step runs, the executor calls before_command. As soon as the rest of the step
  * can run in the new bytes, a new plan for it takes over, and the tail of the arena returns to the system. Before the

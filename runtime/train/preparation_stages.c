@@ -1,4 +1,5 @@
-/* The work of the stages of a preparation: each function makes the plans of one stage. */
+/* The work of the stages of a preparation: each function makes the plans of one stage, or loads them, or compares two
+ * of them by a trial. */
 #include "runtime/base/effort.h"
 #include "runtime/train/preparation_internal.h"
 #include "runtime/train/trial.h"

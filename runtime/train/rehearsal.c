@@ -1,5 +1,5 @@
-/* Finds variants that the device refuses although the profile has their times: a time may come from the cache or from a
- * model. */
+/* Before training begins, every kernel that a library may refuse runs once. This finds variants that the device refuses
+ * although the profile has their times: a time may come from the cache or from a model. */
 #include "runtime/train/rehearsal.h"
 
 #include "runtime/device/desc.h"

@@ -1,4 +1,5 @@
-/* What plans are made from, with the times that a plan had in training steps. */
+/* The profile and the links that a plan was made from, with the times that its ops and copies really took in training
+ * steps. */
 #include "runtime/train/retimed.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Runs a trial of two plans. The least median over the turns counts, since other programs make a step longer, never
- * shorter. */
+/* Runs training steps by a plan that copies storages to another memory, and by a plan that does not, in turns, to see
+ * which is faster on this machine. The least median over the turns counts, since other programs make a step longer,
+ * never shorter. */
 #include "runtime/train/trial.h"
 
 #include <string.h>
