@@ -70,8 +70,8 @@ typedef struct plim_exec_options {
   void *user;
   int32_t own_kernels;        /* 1: nothing is prepared on the device, and plim_exec_step needs a `run` */
   plim_refused_list *refused; /* set by open, replace and plan switches; outlives the executor. NULL: not wanted */
-  /* Of space "disk": created, or empty; borrowed until close, since a plan that replaces others may be the first to page.
-   * NULL: one without a name, in TMPDIR or /tmp */
+  /* Of space "disk": created, or empty; borrowed until close, since a plan that replaces others may be the first that
+   * pages. NULL: one without a name, in TMPDIR or /tmp */
   const char *page_file;
   /* Called with `user` before every copy, on the thread of its queue; on a GPU not at all. Any status but PLIM_OK fails
    * the copy and the step. NULL: not wanted */
