@@ -34,10 +34,17 @@ plim_status plim_paging_add_space(plim_device *device, const plim_link_place *pl
   return PLIM_OK;
 }
 
+static plim_status check_devices(plim_context *ctx, int32_t n, int32_t least) {
+  if (n >= least && n <= PLIM_PAGE_DEVICES) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "%d devices beside the first one: %d to %d", (int)n, (int)least,
+                   (int)PLIM_PAGE_DEVICES);
+}
+
 plim_status plim_paging_add_devices(plim_device *device, const plim_link_place *place, int32_t n,
                                     const int64_t *budget_bytes, plim_paging *paging) {
   static const char *const name[PLIM_PAGE_DEVICES] = {"cpu:1", "cpu:2", "cpu:3", "cpu:4", "cpu:5", "cpu:6", "cpu:7"};
   plim_page_link link;
+  PLIM_TRY(check_devices(device->ctx, n, 1));
   PLIM_TRY(measure(device, place, "host", &link));
   for (int32_t i = 0; i < n; i++) paging->device[i] = (plim_paging_device){name[i], budget_bytes[i]};
   paging->n_devices = n;
@@ -126,7 +133,6 @@ static plim_status set_links(const power_source *s, int32_t n, const int32_t *of
 static plim_status set_powers(const power_source *s, plim_powers *powers) {
   const plim_platform_device *device = NULL;
   int32_t of[PLIM_PLAN_SPACES], n = 0;
-  assert(s->paging->n_devices >= 0 && s->paging->n_devices <= PLIM_PAGE_DEVICES);
   for (; n <= s->paging->n_devices; n++) {
     PLIM_TRY(find_device(s, n, &device));
     assert(device);
@@ -142,6 +148,7 @@ plim_status plim_powers_load(plim_context *ctx, const char *path, const char *de
                              plim_powers *powers) {
   plim_platform *platform = NULL;
   plim_powers found = {.idle_watt = 0};
+  PLIM_TRY(check_devices(ctx, paging->n_devices, 0));
   PLIM_TRY(plim_platform_load(ctx, path, &platform));
   const power_source source = {platform, path, device, paging};
   plim_status status = set_powers(&source, &found);

@@ -28,7 +28,7 @@ PLIM_MUST_USE plim_status plim_paging_add_space(plim_device *device, const plim_
                                                 int64_t budget_bytes, plim_paging *paging);
 
 /* Add n devices like this one, "cpu:1" and so on, and the link between two arenas, which is that of space "host".
- *   n             in  1 to PLIM_PAGE_DEVICES
+ *   n             in  1 to PLIM_PAGE_DEVICES; PLIM_EUSAGE for another number
  *   budget_bytes  in  [n] of their arenas */
 PLIM_MUST_USE plim_status plim_paging_add_devices(plim_device *device, const plim_link_place *place, int32_t n,
                                                   const int64_t *budget_bytes, plim_paging *paging);
@@ -45,8 +45,9 @@ PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_li
  *                may have either name for a first CPU
  *   paging  in   with its spaces and devices; powers are not read
  *   powers  out  of all devices and of all links between the spaces
- * PLIM_EDATA: the file has no power for a device or no link between two spaces; the sentence names them. Otherwise the
- * errors of reading a document. O(file). Thread-safe with different contexts. */
+ * PLIM_EUSAGE: `paging` has more devices than there may be. PLIM_EDATA: the file has no power for a device or no link
+ * between two spaces; the sentence names them. Otherwise the errors of reading a document. O(file). Thread-safe with
+ * different contexts. */
 PLIM_MUST_USE plim_status plim_powers_load(plim_context *ctx, const char *path, const char *device,
                                            const plim_paging *paging, plim_powers *powers);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/device/device.h"
 #include "tests/support/folder.h"
 #include "tests/support/test_context.h"
 
@@ -84,5 +85,24 @@ Test(paging_links, a_power_that_is_not_known_is_refused_by_name_and_nothing_is_s
   cr_assert_eq(load(&paging, &powers), PLIM_EDATA);
   cr_expect(strstr(plim_context_error(ctx), "there is no device 'cpu:2'"), "%s", plim_context_error(ctx));
   cr_expect_eq(powers.idle_watt, 11);
+  plim_test_context_end(ctx);
+}
+
+Test(paging_links, more_devices_than_there_may_be_are_refused) {
+  enum { TOO_MANY = PLIM_PAGE_DEVICES + 1 };
+  const plim_link_place place = {.modelled = 1};
+  const int64_t budget_bytes[TOO_MANY] = {0};
+  plim_paging paging = plim_paging_default();
+  plim_device *sim = NULL;
+  plim_powers powers = {.idle_watt = 11};
+  cr_assert_eq(plim_device_open(ctx, "sim", NULL, &sim), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_expect_eq(plim_paging_add_devices(sim, &place, TOO_MANY, budget_bytes, &paging), PLIM_EUSAGE);
+  cr_expect_eq(plim_paging_add_devices(sim, &place, 0, budget_bytes, &paging), PLIM_EUSAGE);
+  cr_expect_eq(paging.n_devices, 0);
+  cr_expect_eq(plim_paging_add_devices(sim, &place, PLIM_PAGE_DEVICES, budget_bytes, &paging), PLIM_OK);
+  paging.n_devices = TOO_MANY;
+  cr_expect_eq(load(&paging, &powers), PLIM_EUSAGE);
+  cr_expect_eq(powers.idle_watt, 11);
+  plim_device_close(sim);
   plim_test_context_end(ctx);
 }
