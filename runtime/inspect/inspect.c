@@ -188,7 +188,7 @@ int32_t plim_inspect_residents(const plim_inspect *in, int32_t command, plim_res
     n++;
     if (written == capacity) continue;
     int32_t next = buffer->storage < 0 ? command : plim_inspect_next_use(in, buffer->storage, command), at = written++;
-    /* insertion sort: there are a few hundred residents at most */
+    /* insertion sort: a network has a few hundred residents */
     for (; at > 0 && plan->buffer[out[at - 1].buffer].offset > buffer->offset; at--) out[at] = out[at - 1];
     out[at] = (plim_resident){i, buffer->storage, next < 0 || next > buffer->end ? PLIM_NONE : next};
   }
