@@ -156,3 +156,28 @@ Test(profile, rows_that_no_graph_has_are_refused) {
   plim_graph_free(g);
   plim_context_free(ctx);
 }
+
+Test(profile, within_a_limit_the_fastest_variant_is_chosen_and_else_the_one_with_least_workspace) {
+  static const plim_variant variant[] = {
+      {.name = "quick", .numerics_key = "a", .time_ns = 10, .workspace_bytes = 4096},
+      {.name = "other", .numerics_key = "b", .time_ns = 5, .workspace_bytes = 0},
+      {.name = "middle", .numerics_key = "a", .time_ns = 20, .workspace_bytes = 1024},
+      {.name = "lean", .numerics_key = "a", .time_ns = 30, .workspace_bytes = 512},
+      {.name = "twin", .numerics_key = "a", .time_ns = 10, .workspace_bytes = 2048},
+  };
+  static const struct {
+    const char *numerics_key;
+    int64_t limit;
+    const plim_variant *first;
+    const char *wanted; /* NULL: none */
+  } rows[] = {{"a", 4096, NULL, "quick"},      {"a", 2048, NULL, "twin"},        {"a", 1023, NULL, "lean"},
+              {"a", 0, NULL, "lean"},          {NULL, 0, NULL, "other"},         {"c", 4096, NULL, NULL},
+              {"c", 4096, variant, "quick"},   {"a", 2048, &variant[4], "twin"}, {"a", 4096, &variant[4], "twin"},
+              {"a", 512, &variant[1], "other"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const plim_variant *found = plim_variants_within(variant, 5, rows[i].numerics_key, rows[i].limit, rows[i].first);
+    cr_expect_eq(found != NULL, rows[i].wanted != NULL, "row %d", (int)i);
+    if (found && rows[i].wanted) cr_expect_str_eq(found->name, rows[i].wanted, "row %d: %s", (int)i, found->name);
+  }
+  cr_expect_null(plim_variants_within(variant, 0, NULL, 4096, NULL));
+}
