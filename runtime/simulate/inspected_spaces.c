@@ -155,6 +155,14 @@ int64_t plim_inspected_spaces_end_ns(const plim_inspected_spaces *run, int32_t c
   return run->row ? run->row[command].start_ns + run->row[command].time_ns : run->in.end_ns[command];
 }
 
+double plim_inspected_spaces_rate(const plim_inspected_spaces *run, int32_t command) {
+  const plim_space_command *m = &run->plan->command[command];
+  int64_t taken_ns = plim_inspected_spaces_end_ns(run, command) - plim_inspected_spaces_begin_ns(run, command);
+  double bytes = 0;
+  for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)run->graph->storage[m->storage[i]].bytes;
+  return taken_ns > 0 ? bytes / (double)taken_ns : 0;
+}
+
 int64_t plim_inspected_spaces_length_ns(const plim_inspected_spaces *run) {
   int64_t most = 0;
   for (int32_t c = 0; c < run->plan->n_commands; c++) {

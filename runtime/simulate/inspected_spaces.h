@@ -45,6 +45,9 @@ void plim_inspected_spaces_close(plim_inspected_spaces *run); /* a second close 
 int64_t plim_inspected_spaces_begin_ns(const plim_inspected_spaces *run, int32_t command);
 int64_t plim_inspected_spaces_end_ns(const plim_inspected_spaces *run, int32_t command);
 
+/* Bytes that a command's storages have a nanosecond of its time; 0: it took none. Of a copy, the rate of its link. */
+double plim_inspected_spaces_rate(const plim_inspected_spaces *run, int32_t command);
+
 /* The end of the last command, as these functions have it. O(commands). */
 int64_t plim_inspected_spaces_length_ns(const plim_inspected_spaces *run);
 

@@ -59,7 +59,7 @@ Test(trace_screen, keys_step_jump_search_and_explain_themselves) {
   plim_test_terminal_keys("g57\r");
   plim_test_terminal_expect(" command 57 of ");
   plim_test_terminal_keys("g99999\r");
-  plim_test_terminal_expect("the commands are 0 to ");
+  plim_test_terminal_expect("there is no such command: they are 0 to ");
   plim_test_terminal_keys("r");
   plim_test_terminal_expect(", again, ");
   plim_test_terminal_keys("/stem.bn\r");

@@ -82,12 +82,23 @@ static void join(plim_groups *g, int32_t reader, int32_t op) {
   g->n_members[reader] = n;
 }
 
-plim_status plim_groups_make(const plim_problem *p, int32_t most_readers, plim_groups *out) {
+/* Leaves it empty. */
+static void free_groups(plim_groups *g) {
+  plim_release(g->ctx, g->member, g->n_ops, sizeof *g->member);
+  plim_release(g->ctx, g->n_members, g->n_ops, sizeof *g->n_members);
+  *g = (plim_groups){.ctx = g->ctx};
+}
+
+/* In program order, fuse an op (with what was fused into it) into its readers, at most so many, when what it reads is
+ * no larger than what it writes: then forgetting what it wrote costs its time and no bytes. What must run once, is
+ * kept to the end or would run on the wrong side of an update stays alone; where program order is fixed, so does what
+ * does not run right before its reader. O(operands x group). */
+static plim_status make_groups(const plim_problem *p, int32_t most_readers, plim_groups *out) {
   plim_groups g = {.ctx = p->ctx, .n_ops = p->n_ops};
   plim_status status = plim_allocate(p->ctx, p->n_ops, sizeof *g.member, &g.member);
   if (status == PLIM_OK) status = plim_allocate(p->ctx, p->n_ops, sizeof *g.n_members, &g.n_members);
   if (status != PLIM_OK) {
-    plim_groups_free(&g);
+    free_groups(&g);
     return status;
   }
   for (int32_t v = 0; v < p->n_ops; v++) {
@@ -101,12 +112,6 @@ plim_status plim_groups_make(const plim_problem *p, int32_t most_readers, plim_g
   }
   *out = g;
   return PLIM_OK;
-}
-
-void plim_groups_free(plim_groups *g) {
-  plim_release(g->ctx, g->member, g->n_ops, sizeof *g->member);
-  plim_release(g->ctx, g->n_members, g->n_ops, sizeof *g->n_members);
-  *g = (plim_groups){.ctx = g->ctx};
 }
 
 /* ==== coarse ==== */
@@ -271,7 +276,7 @@ plim_status plim_coarse_make(const plim_problem *p, int32_t most_readers, plim_c
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *c, &c));
   c->fine = p;
   maker m = {.c = c, .fine = p};
-  plim_status status = plim_groups_make(p, most_readers, &c->groups);
+  plim_status status = make_groups(p, most_readers, &c->groups);
   if (status == PLIM_OK) status = build(&m);
   plim_graph_builder_free(m.builder);
   plim_release(p->ctx, m.value, p->graph->n_storages, sizeof *m.value);
@@ -293,7 +298,7 @@ void plim_coarse_free(plim_coarse *c) {
   plim_profile_free(c->profile);
   plim_graph_free(c->graph);
   plim_release(ctx, c->op_of, c->fine->n_ops, sizeof *c->op_of);
-  plim_groups_free(&c->groups);
+  free_groups(&c->groups);
   plim_release(ctx, c, 1, sizeof *c);
 }
 

@@ -22,13 +22,6 @@ typedef struct plim_groups {
   int32_t *n_members;                /* [n_ops] 0: fused */
 } plim_groups;
 
-/* In program order, fuse an op (with what was fused into it) into its readers, at most so many, when what it reads is
- * no larger than what it writes: then forgetting what it wrote costs its time and no bytes. What must run once, is
- * kept to the end or would run on the wrong side of an update stays alone; where program order is fixed, so does what
- * does not run right before its reader. O(operands x group). */
-PLIM_MUST_USE plim_status plim_groups_make(const plim_problem *problem, int32_t most_readers, plim_groups *out);
-void plim_groups_free(plim_groups *groups); /* leaves it empty */
-
 /* ==== coarse ==== */
 
 /* A coarse problem: groups of ops as one op each, so that a search takes fewer and larger steps. It is a problem like

@@ -17,7 +17,7 @@
 enum { TRIES = 400 };
 
 typedef struct family {
-  const char *name, *about, *like;
+  const char *name, *like;
   int32_t least, most;        /* buffers */
   int64_t steps, arena, unit; /* horizon; units of space; every size and every offset is a multiple of unit */
   int64_t time_unit;          /* every time is a multiple */
@@ -39,48 +39,41 @@ typedef struct family {
 
 #define CUTS .steps = 1024, .arena = 1024, .unit = 1, .time_unit = 1, .cuts = 100
 static const family families[] = {
-    {"cuts", "guillotine cuts of the largest of three parts", NULL, 200, 200, CUTS, .rivals = 3, .in_time = 50},
-    {"fine", "guillotine cuts of any part: sizes from 1 to a half of the arena", NULL, 200, 200, CUTS, .rivals = 1,
+    /* guillotine cuts of the largest of three parts */
+    {"cuts", NULL, 200, 200, CUTS, .rivals = 3, .in_time = 50},
+    /* guillotine cuts of any part: sizes from 1 to a half of the arena */
+    {"fine", NULL, 200, 200, CUTS, .rivals = 1, .in_time = 50},
+    /* guillotine cuts on a grid of 128 units */
+    {"grid", NULL, 200, 200, .steps = 128, .arena = 128, .unit = 1, .time_unit = 1, .cuts = 100, .rivals = 3,
      .in_time = 50},
-    {"grid", "guillotine cuts on a grid of 128 units", NULL, 200, 200, .steps = 128, .arena = 128, .unit = 1,
-     .time_unit = 1, .cuts = 100, .rivals = 3, .in_time = 50},
-    {"coarse", "guillotine cuts on a grid of 128 units by multiples of 4: few distinct sizes", NULL, 150, 300,
-     .steps = 128, .arena = 128, .unit = 4, .time_unit = 1, .cuts = 100, .rivals = 2, .in_time = 50},
-    {"steps", "steps: few long and small buffers, many short and large ones, long ones below", NULL, 150, 450,
-     .steps = 100, .arena = 1024, .unit = 1, .time_unit = 1, .shortest = 1, .longest = 100, .extent = 0.5, .spread = 2,
-     .twins = 40, .hole_percent = 10},
-    {"noisy", "the same, long ones anywhere", NULL, 150, 450, .steps = 100, .arena = 1024, .unit = 1, .time_unit = 1,
-     .shortest = 1, .longest = 100, .extent = 0.5, .spread = 2, .twins = 40, .noise = 3, .hole_percent = 10},
-    {"loose", "the same with holes", NULL, 150, 450, .steps = 100, .arena = 1024, .unit = 1, .time_unit = 1,
-     .shortest = 1, .longest = 100, .extent = 0.5, .spread = 2, .twins = 40, .noise = 1, .hole_percent = 60},
-    {"mixed",
-     "a half cut, a half of steps",
-     NULL,
-     150,
-     450,
-     .steps = 120,
-     .arena = 1024,
-     .unit = 1,
-     .time_unit = 1,
-     .cuts = 50,
-     .rivals = 3,
-     .in_time = 50,
-     .whole_rows = 2,
-     .shortest = 1,
-     .longest = 100,
-     .extent = 1.2,
-     .spread = 2,
-     .twins = 40,
-     .noise = 1,
+    /* guillotine cuts on a grid of 128 units by multiples of 4: few distinct sizes */
+    {"coarse", NULL, 150, 300, .steps = 128, .arena = 128, .unit = 4, .time_unit = 1, .cuts = 100, .rivals = 2,
+     .in_time = 50},
+    /* steps: few long and small buffers, many short and large ones, long ones below */
+    {"steps", NULL, 150, 450, .steps = 100, .arena = 1024, .unit = 1, .time_unit = 1, .shortest = 1, .longest = 100,
+     .extent = 0.5, .spread = 2, .twins = 40, .hole_percent = 10},
+    /* the same, long ones anywhere */
+    {"noisy", NULL, 150, 450, .steps = 100, .arena = 1024, .unit = 1, .time_unit = 1, .shortest = 1, .longest = 100,
+     .extent = 0.5, .spread = 2, .twins = 40, .noise = 3, .hole_percent = 10},
+    /* the same with holes */
+    {"loose", NULL, 150, 450, .steps = 100, .arena = 1024, .unit = 1, .time_unit = 1, .shortest = 1, .longest = 100,
+     .extent = 0.5, .spread = 2, .twins = 40, .noise = 1, .hole_percent = 60},
+    /* a half cut, a half of steps */
+    {"mixed", NULL, 150, 450, .steps = 120, .arena = 1024, .unit = 1, .time_unit = 1, .cuts = 50, .rivals = 3,
+     .in_time = 50, .whole_rows = 2, .shortest = 1, .longest = 100, .extent = 1.2, .spread = 2, .twins = 40, .noise = 1,
      .hole_percent = 10},
-    {"like-a", "cuts with the figures of A, some left out", "a", 160, 160, .steps = 200, .arena = 1024, .unit = 1,
-     .time_unit = 1, .cuts = 100, .rivals = 6, .in_time = 40, .whole_rows = 3, .left_out = 4},
-    {"like-c", "cuts with the figures of C", "c", 203, 203, .steps = 200, .arena = 1015, .unit = 1, .time_unit = 1,
-     .cuts = 100, .rivals = 6, .in_time = 45, .whole_rows = 8, .slack = 0.0089},
-    {"like-d", "cuts with the figures of D, some left out", "d", 225, 225, .steps = 200, .arena = 963, .unit = 1,
-     .time_unit = 1, .cuts = 100, .rivals = 6, .in_time = 32, .whole_rows = 12, .left_out = 5, .slack = 0.0888},
-    {"like-g", "steps with the figures of G", "g", 280, 340, .steps = 190, .arena = 1024, .unit = 1, .time_unit = 1,
-     .shortest = 2, .longest = 4.5, .extent = 0.15, .spread = 2, .twins = 20, .noise = 1, .hole_percent = 90},
+    /* cuts with the figures of A, some left out */
+    {"like-a", "a", 160, 160, .steps = 200, .arena = 1024, .unit = 1, .time_unit = 1, .cuts = 100, .rivals = 6,
+     .in_time = 40, .whole_rows = 3, .left_out = 4},
+    /* cuts with the figures of C */
+    {"like-c", "c", 203, 203, .steps = 200, .arena = 1015, .unit = 1, .time_unit = 1, .cuts = 100, .rivals = 6,
+     .in_time = 45, .whole_rows = 8, .slack = 0.0089},
+    /* cuts with the figures of D, some left out */
+    {"like-d", "d", 225, 225, .steps = 200, .arena = 963, .unit = 1, .time_unit = 1, .cuts = 100, .rivals = 6,
+     .in_time = 32, .whole_rows = 12, .left_out = 5, .slack = 0.0888},
+    /* steps with the figures of G */
+    {"like-g", "g", 280, 340, .steps = 190, .arena = 1024, .unit = 1, .time_unit = 1, .shortest = 2, .longest = 4.5,
+     .extent = 0.15, .spread = 2, .twins = 20, .noise = 1, .hole_percent = 90},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -90,10 +83,6 @@ static const family *find_family(int32_t row) {
 
 const char *tight_name(int32_t row) {
   return find_family(row) ? find_family(row)->name : NULL;
-}
-
-const char *tight_about(int32_t row) {
-  return find_family(row) ? find_family(row)->about : NULL;
 }
 
 const char *tight_like(int32_t row) {

@@ -18,10 +18,9 @@ typedef struct tight_instance {
   int64_t offset[TIGHT_MAX]; /* a packing within the arena */
 } tight_instance;
 
-/* Families, in order of the table: name of row i (0, 1, ...), what it is, and the published instance whose statistics
- * it has. Static strings; NULL for a row that is not there, and for a family that is like none. */
+/* Families, in order of the table: name of row i (0, 1, ...), and the published instance whose statistics it has.
+ * Static strings; NULL for a row that is not there, and for a family that is like none. */
 const char *tight_name(int32_t row);
-const char *tight_about(int32_t row);
 const char *tight_like(int32_t row);
 
 /* Make an instance. Equal arguments give equal instances on every machine.

@@ -100,7 +100,4 @@ void options_man(FILE *to);
 /* 0: no such shell. */
 int options_completion(const char *shell, FILE *to);
 
-/* Print words from column `at` of a line on, and continue in lines that begin at column `indent`. Ends the line. */
-void options_wrap(FILE *to, const char *text, int at, int indent);
-
 #endif

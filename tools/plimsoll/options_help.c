@@ -57,7 +57,8 @@ static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int
   return column;
 }
 
-void options_wrap(FILE *to, const char *text, int at, int indent) {
+/* From column `at` of a line on; further lines begin at column `indent`. Ends the line. */
+static void print_wrapped(FILE *to, const char *text, int at, int indent) {
   while (text) {
     const char *end = strstr(text, "\n\n");
     (void)wrap_paragraph(to, text, end ? (size_t)(end - text) : strlen(text), at, indent);
@@ -78,7 +79,7 @@ static void print_option(const option_row *r, FILE *to) {
   } else {
     (void)fprintf(to, "%-*s", DOC_COLUMN, name);
   }
-  options_wrap(to, r->doc, DOC_COLUMN, DOC_COLUMN);
+  print_wrapped(to, r->doc, DOC_COLUMN, DOC_COLUMN);
 }
 
 static void print_usage(const command *c, FILE *to) {
@@ -100,14 +101,14 @@ static void print_lists(const command *c, FILE *to) {
     (void)fprintf(to, "\n%s\n", list->title);
     for (int32_t row = 0; list->name(row); row++) {
       (void)fprintf(to, "  %-*s  ", NAME_WIDTH, list->name(row));
-      options_wrap(to, list->about(row), ABOUT_COLUMN, ABOUT_COLUMN);
+      print_wrapped(to, list->about(row), ABOUT_COLUMN, ABOUT_COLUMN);
     }
   }
 }
 
 void options_help(const command *c, FILE *to) {
   print_usage(c, to);
-  options_wrap(to, c->about, 0, 0);
+  print_wrapped(to, c->about, 0, 0);
   for (int group = 1; group < GROUP_COUNT; group++) {
     int titled = 0;
     for (int i = 0; option_row_at(i); i++) {

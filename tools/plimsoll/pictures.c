@@ -64,7 +64,8 @@ static double mib_of(int64_t bytes) {
   return (double)bytes / (1024 * 1024);
 }
 
-plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes) {
+/* Live bytes at every command. bytes [plan->n_commands] out. */
+static plim_status sum_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes) {
   int64_t *change = NULL, live = 0;
   PLIM_TRY(plim_allocate(ctx, plan->n_commands + 1, sizeof *change, &change));
   for (int32_t i = 0; i < plan->n_buffers; i++) {
@@ -107,7 +108,7 @@ static void draw_axes(plim_text *t, const frame *f) {
 static plim_status draw_curve(plim_text *t, const frame *f, const plim_plan *plan, const char *class) {
   int64_t *bytes = NULL;
   PLIM_TRY(plim_allocate(plan->ctx, plan->n_commands, sizeof *bytes, &bytes));
-  plim_status status = curve_live_bytes(plan->ctx, plan, bytes);
+  plim_status status = sum_live_bytes(plan->ctx, plan, bytes);
   if (status == PLIM_OK) {
     plim_text_format(t, "<path class=\"%s\" d=\"M%.1f %d", class, x_of(f, 0), HEIGHT - BOTTOM);
     for (int32_t j = 0; j < plan->n_commands; j++) {

@@ -20,9 +20,6 @@ double svg_tick(double range, int most);
 
 /* The picture of one step: live bytes over its commands. */
 
-/* Sum of live bytes at every command. bytes [plan->n_commands] out. */
-plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes);
-
 /* Write an SVG: `plan` and `keep_all` (both of this graph) as curves, the plan's budget as a line, repeats as marks.
  * The file is replaced whole. */
 plim_status curve_save(const plim_graph *graph, const plim_plan *keep_all, const plim_plan *plan, const char *path);

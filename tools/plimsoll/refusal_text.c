@@ -124,7 +124,8 @@ plim_status refusal_explain_floor(session *s, const plim_plan_floor *floor) {
   return explain_paged(s, what, floor, "");
 }
 
-plim_status refusal_explain(session *s) {
+/* Of the session's program within its budget. */
+static plim_status explain_program(session *s) {
   char what[BATCH_WORDS + NUMERICS_WORDS], end[BATCH_WORDS + NUMERICS_WORDS], others[NUMERICS_WORDS];
   int64_t budget_bytes = s->planning.budget_bytes;
   plim_plan_floor floor;
@@ -235,7 +236,7 @@ static plim_status refuse_online(session *s) {
                                      most, needed));
   PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
   int64_t limit = wanted.planning.budget_bytes; /* without --memory that of keep-all */
-  plim_status status = floor.smallest_bytes <= limit ? fail_policy(s, limit, &floor, sentence) : refusal_explain(s);
+  plim_status status = floor.smallest_bytes <= limit ? fail_policy(s, limit, &floor, sentence) : explain_program(s);
   return status == PLIM_ENOFIT ? refusal_add_policy(s) : status;
 }
 
@@ -251,7 +252,7 @@ static plim_status refuse_limit(session *s) {
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
   plim_status status = PLIM_ENOFIT;
-  if (!has_deadline(s)) status = s->o->online ? refuse_online(s) : refusal_explain(s);
+  if (!has_deadline(s)) status = s->o->online ? refuse_online(s) : explain_program(s);
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step,
                    keep_sentence(s, sentence));
@@ -260,7 +261,7 @@ static plim_status refuse_limit(session *s) {
 static plim_status refuse_stage(session *s) {
   switch (s->prep.stage) {
     case PLIM_PREPARE_PLAN:
-      return s->o->plan || has_deadline(s) ? PLIM_ENOFIT : refusal_explain(s);
+      return s->o->plan || has_deadline(s) ? PLIM_ENOFIT : explain_program(s);
     case PLIM_PREPARE_POLICY:
       return refuse_online(s);
     case PLIM_PREPARE_FORESEEN:

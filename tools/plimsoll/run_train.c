@@ -15,7 +15,8 @@
 
 enum { LINE = 120 };
 
-double run_images_per_second(const run *r) {
+/* Of the median step. */
+static double images_per_second(const run *r) {
   int64_t median = times_percentile(&r->times, 50);
   return median > 0 ? (double)r->s->o->batch * 1e9 / (double)median : 0;
 }
@@ -303,11 +304,10 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_note(f, column, " (10 to 90 %%: %.2f to %.2f)", (double)times_percentile(&r->times, 10) / 1e6,
                (double)times_percentile(&r->times, 90) / 1e6);
   const int32_t context = r->s->source.net.context;
-  figures_real(f, column, "images_per_second", context > 0 ? "sequences/s" : "images/s", "%.0f",
-               run_images_per_second(r));
+  figures_real(f, column, "images_per_second", context > 0 ? "sequences/s" : "images/s", "%.0f", images_per_second(r));
   add_processor_time(f, column, r);
   add_energy_rows(f, column, r);
-  if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", run_images_per_second(r) * context);
+  if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", images_per_second(r) * context);
   if (!session_computes(r->s)) return;
   figures_real(f, column, "loss", "loss", "%.4f", (double)r->last_loss); /* of the last step */
   figures_note(f, column, " (first step %.4f)", (double)r->first_loss);

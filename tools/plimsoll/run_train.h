@@ -39,8 +39,6 @@ plim_status run_steps(run *r, int64_t steps);
 
 plim_status run_evaluate(run *r);
 
-double run_images_per_second(const run *r); /* of the median step */
-
 /* What is being trained: model, data, batch, machine. Adds rows that both columns of a table share. */
 void run_figures_setting(figures *f, const session *s);
 

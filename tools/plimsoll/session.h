@@ -140,15 +140,12 @@ void numerics_close(session *s);
 
 /* ==== refusals: the smallest budget that works, what is proven, and the largest batch ==== */
 
-/* Fill s->refusal and return PLIM_ENOFIT with the sentence; another status when the search itself failed. The budget is
- * that of the session's planning, of the given ones; `known` is what planning knows of it, NULL: nothing. One sentence
- * for both: a graph only has no batch to change. */
-plim_status refusal_explain(session *s);
+/* Each fills s->refusal and returns PLIM_ENOFIT with the sentence; another status when the search itself failed. */
 
-/* The same for a plan that pages, with what is known of its smallest budget already. */
+/* Of a plan that pages, with what is known of its smallest budget already. */
 plim_status refusal_explain_floor(session *s, const plim_plan_floor *floor);
 
-/* Of a graph of the options. */
+/* Of a graph of the options. The budget is that of `wanted`; `known` is what planning knows of it, NULL: nothing. */
 plim_status refusal_explain_graph(session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted, const plim_plan_floor *known);
 
@@ -175,9 +172,6 @@ plim_status limits_parse(session *s);
 /* Those of steps that the run reaches: the first so many. A budget of a step that never comes needs no plan. */
 int32_t limits_reached(const session *s);
 
-/* Into the options of a trainer of the session's program; what happens is kept, and printed as it happens. */
-void limits_set(session *s, plim_trainer_options *wanted);
-
 /* Is the budget to change in this step, or before it? */
 int limits_plan_at(const limits *l, int64_t step);
 
@@ -185,10 +179,6 @@ int limits_plan_at(const limits *l, int64_t step);
 void limits_figures(figures *f, const limits *l);
 
 /* ==== times in place ==== */
-
-/* Into the options of a trainer of the session's program; what comes of it is kept, and printed as it happens. To be
- * called after session_plan. PLIM_EUSAGE where there is no plan that could be recomputed. */
-PLIM_MUST_USE plim_status retime_set(session *s, plim_trainer_options *wanted);
 
 /* What came of it, as a row. */
 void retime_figures(figures *f, const options *o, const retime *r);

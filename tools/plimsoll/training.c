@@ -98,7 +98,8 @@ static void on_limit(void *user, const plim_budget_report *report) {
   if (!s->o->json) print_report(s, report);
 }
 
-void limits_set(session *s, plim_trainer_options *wanted) {
+/* Into the options of a trainer of the session's program; what happens is kept, and printed as it happens. */
+static void set_limits(session *s, plim_trainer_options *wanted) {
   if (s->limits.n == 0) return;
   wanted->replan = &s->prep.replan;
   wanted->budget_change = s->limits.row;
@@ -169,7 +170,8 @@ static void on_retime(void *user, const plim_retime_report *report) {
   (void)fflush(stdout);
 }
 
-plim_status retime_set(session *s, plim_trainer_options *wanted) {
+/* The same of times in place. Called after session_plan. */
+static plim_status set_retime(session *s, plim_trainer_options *wanted) {
   const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
   int can = !s->o->online && strcmp(s->o->addresses, "planned") == 0 && !(plan && plan->n_page_spaces > 0);
   int64_t steps = s->o->retime;
@@ -270,8 +272,8 @@ plim_status session_trainer(session *s, plim_program *program, int64_t steps, pl
     wanted.exec.user = &s->heap;
   }
   if (program == s->program) {
-    limits_set(s, &wanted);
-    PLIM_TRY(retime_set(s, &wanted));
+    set_limits(s, &wanted);
+    PLIM_TRY(set_retime(s, &wanted));
   }
   plim_status status = plim_trainer_open(s->device, s->dataset, program, &wanted, out);
   return status == PLIM_ENOFIT ? refusal_explain_room(s, program) : status;

@@ -91,13 +91,14 @@ void trace_strip_windows(const traced *t, const plim_decision_reasons *why, int3
 
 enum { ROWS = 20, COLUMNS = 76 };
 
-int32_t trace_map_command(const traced *t, int32_t columns, int32_t column) {
+/* Of a column. */
+static int32_t first_command(const traced *t, int32_t columns, int32_t column) {
   return (int32_t)((int64_t)column * t->plan->n_commands / columns);
 }
 
 int32_t trace_map_column(const traced *t, int32_t columns, int32_t command) {
   int32_t column = (int32_t)((int64_t)command * columns / t->plan->n_commands);
-  while (column + 1 < columns && trace_map_command(t, columns, column + 1) <= command) column++;
+  while (column + 1 < columns && first_command(t, columns, column + 1) <= command) column++;
   return column;
 }
 
@@ -119,7 +120,7 @@ static void draw_buffer(const traced *t, const plim_plan_buffer *buffer, int32_t
     int64_t address = trace_map_address(t, rows, row);
     if (address < buffer->offset || address >= buffer->offset + buffer->bytes) continue;
     for (int32_t c = trace_map_column(t, columns, buffer->begin); c < columns; c++) {
-      int32_t command = trace_map_command(t, columns, c);
+      int32_t command = first_command(t, columns, c);
       if (command >= buffer->end) break;
       if (command >= buffer->begin) cell[row * columns + c] = letter;
     }

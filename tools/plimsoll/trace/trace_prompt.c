@@ -28,38 +28,52 @@ plim_status trace_jump_to(const trace_jump *jump, const void *run, int32_t n_com
   return PLIM_OK;
 }
 
+int32_t trace_command_number(const char *word) {
+  char *end;
+  long command = strtol(word, &end, 10);
+  return end == word || *end || command < 0 || command > INT32_MAX ? -1 : (int32_t)command;
+}
+
+const char *trace_says_no_jump(const trace_jump *jump, int32_t from, char *text) {
+  (void)snprintf(text, TRACE_SENTENCE, "there is no %s %s command %d", jump->none,
+                 jump->direction > 0 ? "after" : "before", (int)from);
+  return text;
+}
+
+const char *trace_says_no_command(int32_t n_commands, char *text) {
+  (void)snprintf(text, TRACE_SENTENCE, "there is no such command: they are 0 to %d", (int)n_commands - 1);
+  return text;
+}
+
+const char trace_says_no_other[] = "f compares with the run of --with FILE, and none was given";
+
+static plim_status say(const trace_stepper *s, const char *sentence) {
+  fprintf(s->to, "%s\n", sentence);
+  return PLIM_OK;
+}
+
 static plim_status go(trace_stepper *s, int32_t command) {
-  if (command < 0 || command >= s->n_commands) {
-    fprintf(s->to, "there is no such command: they are 0 to %d\n", (int)s->n_commands - 1);
-    return PLIM_OK;
-  }
+  char text[TRACE_SENTENCE];
+  if (command < 0 || command >= s->n_commands) return say(s, trace_says_no_command(s->n_commands, text));
   s->command = command;
   return s->kind->command(s->run, command, s->to);
 }
 
 static plim_status to_command(trace_stepper *s, const char *word) {
-  char *end;
-  long command = strtol(word, &end, 10);
-  if (end == word || *end || command < 0 || command > INT32_MAX) {
-    fprintf(s->to, "g needs the number of a command, as in g 12\n");
-    return PLIM_OK;
-  }
-  return go(s, (int32_t)command);
+  int32_t command = trace_command_number(word);
+  return command < 0 ? say(s, "g needs the number of a command, as in g 12") : go(s, command);
 }
 
 static plim_status jump(trace_stepper *s, const trace_jump *by) {
   int32_t command;
+  char text[TRACE_SENTENCE];
   PLIM_TRY(trace_jump_to(by, s->run, s->n_commands, s->command, &command));
-  if (command >= 0) return go(s, command);
-  fprintf(s->to, "there is no %s %s command %d\n", by->none, by->direction > 0 ? "after" : "before", (int)s->command);
-  return PLIM_OK;
+  return command >= 0 ? go(s, command) : say(s, trace_says_no_jump(by, s->command, text));
 }
 
 /* A name that is none is no reason to end. */
 static plim_status say_usage(const trace_stepper *s, plim_status status) {
-  if (status != PLIM_EUSAGE) return status;
-  fprintf(s->to, "%s\n", plim_context_error(s->ctx));
-  return PLIM_OK;
+  return status == PLIM_EUSAGE ? say(s, plim_context_error(s->ctx)) : status;
 }
 
 plim_status trace_step_tensor(trace_stepper *s, const char *word) {
@@ -90,21 +104,30 @@ static const trace_line lines[] = {
     {0},
 };
 
-static void list_lines(const trace_stepper *s, const trace_line *line) {
-  for (; line->name; line++) fprintf(s->to, "  %s%-7s %s\n", line->name, line->argument, line->what);
+static void print_table(const trace_line *line, FILE *to) {
+  for (; line->name; line++) fprintf(to, "  %s%-7s %s\n", line->name, line->argument, line->what);
+}
+
+void trace_print_lines(const trace_kind *kind, FILE *to) {
+  for (const trace_jump *j = kind->jump; j->key; j++) fprintf(to, "  %c       %s\n", j->key, j->what);
+  print_table(kind->line, to);
+  print_table(lines, to);
 }
 
 static plim_status help(trace_stepper *s, const char *word) {
   (void)word;
-  for (const trace_jump *j = s->kind->jump; j->key; j++) fprintf(s->to, "  %c       %s\n", j->key, j->what);
-  list_lines(s, s->kind->line);
-  list_lines(s, lines);
+  trace_print_lines(s->kind, s->to);
   return PLIM_OK;
 }
 
-static const trace_line *find_line(const trace_line *line, const char *name) {
-  while (line->name && strcmp(line->name, name) != 0) line++;
-  return line->name ? line : NULL;
+const trace_line *trace_line_find(const trace_kind *kind, const char *name) {
+  const trace_line *const table[] = {kind->line, lines};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (const trace_line *line = table[i]; line->name; line++) {
+      if (strcmp(line->name, name) == 0) return line;
+    }
+  }
+  return NULL;
 }
 
 static plim_status obey(trace_stepper *s, char *text) {
@@ -114,8 +137,7 @@ static plim_status obey(trace_stepper *s, char *text) {
   word += strspn(word, " ");
   const trace_jump *by = trace_jump_find(s->kind->jump, *text ? *text : 'n'); /* an empty line: on */
   if (by && (!*text || !text[1])) return jump(s, by);
-  const trace_line *line = find_line(s->kind->line, text);
-  if (!line) line = find_line(lines, text);
+  const trace_line *line = trace_line_find(s->kind, text);
   if (line) return line->run(s, word);
   fprintf(s->to, "\"%s\" is no command; h lists them\n", text);
   return PLIM_OK;
@@ -199,15 +221,12 @@ static const trace_jump arena_jumps[] = {
 static plim_status to_parting(trace_stepper *s, const char *word) {
   (void)word;
   trace_parting parting = {-1, -1};
-  char text[LINE];
-  if (!s->other) {
-    fprintf(s->to, "f compares with the run of --with FILE, and none was given\n");
-    return PLIM_OK;
-  }
+  char text[TRACE_SENTENCE];
+  if (!s->other) return say(s, trace_says_no_other);
   PLIM_TRY(trace_divergence(s->run, s->other, &parting));
   int32_t command = trace_parting_command(s->run, &parting);
   trace_parting_say(s->run, s->other, &parting, text, sizeof text);
-  fprintf(s->to, "%s\n", text);
+  (void)say(s, text);
   return command < 0 ? PLIM_OK : go(s, command);
 }
 
@@ -220,8 +239,7 @@ static plim_status show_map(trace_stepper *s, const char *word) {
 static plim_status what_if(trace_stepper *s, const char *word) {
   char policy[32], memory[32] = "100%";
   if (sscanf(word, "%31s %31s", policy, memory) < 1) {
-    fprintf(s->to, "w needs a policy, and may have a size, as in w dtr 80%%\n");
-    return PLIM_OK;
+    return say(s, "w needs a policy, and may have a size, as in w dtr 80%");
   }
   return say_usage(s, trace_what_if(s->run, s->command, policy, memory, 0, s->to));
 }

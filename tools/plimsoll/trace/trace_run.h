@@ -81,8 +81,7 @@ extern const char trace_strip_legend[];
  *   cell  [rows * columns]  out  row by row */
 void trace_map(const traced *t, int32_t rows, int32_t columns, char *cell);
 
-/* The first command of a column; the column that shows a command. */
-int32_t trace_map_command(const traced *t, int32_t columns, int32_t column);
+/* The column that shows a command. */
 int32_t trace_map_column(const traced *t, int32_t columns, int32_t command);
 
 /* The address in the middle of a row; the buffer that holds it at a command, -1: it is free. */

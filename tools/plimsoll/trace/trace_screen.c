@@ -1,7 +1,6 @@
 /* The screen of trace step. A loop over keys; each row of the table does something to the state, and everything is
  * drawn anew. */
 #include <curses.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/plimsoll/trace/trace_step.h"
@@ -55,7 +54,7 @@ static plim_status list_residents(screen *s) {
 
 static plim_status go(screen *s, int32_t command) {
   if (command < 0 || command >= s->t->plan->n_commands) {
-    (void)snprintf(s->message, sizeof s->message, "the commands are 0 to %d", (int)s->t->plan->n_commands - 1);
+    (void)trace_says_no_command(s->t->plan->n_commands, s->message);
     return PLIM_OK;
   }
   s->command = command;
@@ -67,8 +66,7 @@ static plim_status jump(screen *s, const trace_jump *by) {
   int32_t command;
   PLIM_TRY(trace_jump_to(by, s->t, s->t->plan->n_commands, s->command, &command));
   if (command >= 0) return go(s, command);
-  (void)snprintf(s->message, sizeof s->message, "there is no %s %s command %d", by->none,
-                 by->direction > 0 ? "after" : "before", (int)s->command);
+  (void)trace_says_no_jump(by, s->command, s->message);
   return PLIM_OK;
 }
 
@@ -86,12 +84,9 @@ static plim_status say_usage(screen *s, plim_status status) {
 }
 
 static plim_status ask_command(screen *s) {
-  char answer[TRACE_ANSWER], *end;
+  char answer[TRACE_ANSWER];
   ask(s, "to command:", answer);
-  long command = strtol(answer, &end, 10);
-  if (!*answer) return PLIM_OK;
-  if (*end || command < 0 || command > INT32_MAX) command = INT32_MAX;
-  return go(s, (int32_t)command);
+  return *answer ? go(s, trace_command_number(answer)) : PLIM_OK;
 }
 
 static plim_status show_history(screen *s, int32_t storage) {
@@ -126,7 +121,7 @@ static plim_status ask_what_if(screen *s) {
 static plim_status to_parting(screen *s) {
   trace_parting parting = {-1, -1};
   if (!s->other) {
-    (void)snprintf(s->message, sizeof s->message, "f compares with the run of --with FILE, and none was given");
+    (void)snprintf(s->message, sizeof s->message, "%s", trace_says_no_other);
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(s->t, s->other, &parting));
@@ -228,7 +223,7 @@ static plim_status quit(screen *s) {
   return PLIM_OK;
 }
 
-/* name NULL: another key for the row above. */
+/* name NULL: another key for the row above. what NULL: what the line of that name does at the prompt. */
 static const struct {
   int key;
   const char *name, *what;
@@ -240,7 +235,7 @@ static const struct {
     {KEY_HOME, "Home", "first command", first},
     {KEY_END, "End", "last command", last},
     {'g', "g", "go to a command by its number", ask_command},
-    {'f', "f", "where the run of --with FILE differs first", to_parting},
+    {'f', "f", NULL, to_parting},
     {KEY_UP, "Up", "up: in the list, the text or the map", up},
     {KEY_DOWN, "Down", "down", down},
     {KEY_PPAGE, "PgUp", "a page up", page_up},
@@ -248,17 +243,17 @@ static const struct {
     {'\t', "Tab", "from the list to the text and back", change_pane},
     {'\n', "Enter", "history of the tensor at the cursor", open_selected},
     {KEY_ENTER, NULL, NULL, open_selected},
-    {'/', "/", "history of a tensor by its name", ask_tensor},
-    {'v', "v", "the same", ask_tensor},
-    {'l', "l", "the list of what is resident", list},
-    {'s', "s", "summary of the run", summary},
+    {'v', "v", NULL, ask_tensor},
+    {'/', "/", NULL, ask_tensor},
+    {'l', "l", NULL, list},
+    {'s', "s", NULL, summary},
     {'w', "w", "what if another policy or budget came from here on", ask_what_if},
-    {'y', "y", "why: the room made for this command", why},
+    {'y', "y", NULL, why},
     {TRACE_KEY_ESCAPE, NULL, NULL, why},
-    {'a', "a", "what is absent and recomputed, and why", absent},
+    {'a', "a", NULL, absent},
     {'m', "m", "map of addresses over commands, and back", show_map},
     {'z', "z", "the text alone, and back", zoom},
-    {'?', "?", "these keys", help},
+    {'?', "?", "this list", help},
     {'h', NULL, NULL, help},
     {'q', "q", "quit; here: back", quit},
 };
@@ -266,7 +261,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static plim_status print_help(screen *s) {
   for (int i = 0; i < ROWS; i++) {
-    if (rows[i].name) fprintf(s->pane.to, "%-5s %s\n", rows[i].name, rows[i].what);
+    const char *name = rows[i].name, *what = rows[i].what;
+    if (name) fprintf(s->pane.to, "%-5s %s\n", name, what ? what : trace_line_find(&trace_kind_arena, name)->what);
   }
   for (const trace_jump *j = trace_kind_arena.jump; j->key; j++) fprintf(s->pane.to, "%c     %s\n", j->key, j->what);
   return PLIM_OK;

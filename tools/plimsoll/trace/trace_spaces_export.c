@@ -112,25 +112,19 @@ static void add_queue(const picture *p, int32_t q, double y, int planned) {
 
 /* ---- links ---- */
 
-static double rate_of(const traced_spaces *t, int32_t c) {
-  const plim_space_command *m = &t->plan->command[c];
-  double bytes = 0, taken_ns = (double)(plim_inspected_spaces_end_ns(t, c) - plim_inspected_spaces_begin_ns(t, c));
-  for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)t->graph->storage[m->storage[i]].bytes;
-  return taken_ns > 0 ? bytes / taken_ns : 0;
-}
-
 /* Bytes a unit of time while a copy runs. */
 static void add_link(const picture *p, int32_t q, double y) {
   const traced_spaces *t = p->t;
   double most = 0, bottom = y + LINK - 10;
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
-    if (t->plan->command[c].queue == q && rate_of(t, c) > most) most = rate_of(t, c);
+    double rate = t->plan->command[c].queue == q ? plim_inspected_spaces_rate(t, c) : 0;
+    if (rate > most) most = rate;
   }
   plim_text_format(p->text, "<path class=\"link\" d=\"M%d %.1f", LEFT, bottom);
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
     if (t->plan->command[c].queue != q) continue;
     plim_text_format(p->text, "H%.2fV%.1fH%.2fV%.1f", x_of(p, plim_inspected_spaces_begin_ns(t, c)),
-                     bottom - (LINK - 20) * (most > 0 ? rate_of(t, c) / most : 0),
+                     bottom - (LINK - 20) * (most > 0 ? plim_inspected_spaces_rate(t, c) / most : 0),
                      x_of(p, plim_inspected_spaces_end_ns(t, c)), bottom);
   }
   plim_text_format(p->text, "H%d\"/>\n<text x=\"4\" y=\"%.1f\">", WIDTH - RIGHT, y + 24);
@@ -348,16 +342,12 @@ static void add_event(const traced_spaces *t, int32_t c, int process, int64_t be
 
 /* Bytes a microsecond of a copy, as a counter of its queue. */
 static void add_rate(const traced_spaces *t, int32_t c, plim_text *text) {
-  const plim_space_command *m = &t->plan->command[c];
-  double taken_us = (double)(plim_inspected_spaces_end_ns(t, c) - plim_inspected_spaces_begin_ns(t, c)) / 1e3,
-         bytes = 0;
-  for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)t->graph->storage[m->storage[i]].bytes;
   for (int ends = 0; ends < 2; ends++) {
     plim_text_add(text, ",\n{\"name\": ");
-    plim_text_quote(text, t->plan->queue[m->queue].name);
+    plim_text_quote(text, t->plan->queue[t->plan->command[c].queue].name);
     plim_text_format(text, ", \"ph\": \"C\", \"ts\": %.3f, \"pid\": %d, \"args\": {\"bytes_per_us\": %.1f}}",
                      (double)(ends ? plim_inspected_spaces_end_ns(t, c) : plim_inspected_spaces_begin_ns(t, c)) / 1e3,
-                     MEASURED, ends || taken_us <= 0 ? 0 : bytes / taken_us);
+                     MEASURED, ends ? 0 : 1e3 * plim_inspected_spaces_rate(t, c));
   }
 }
 

@@ -1,8 +1,7 @@
 /* The screen of trace step for a plan over spaces. The text of one command in rows of the terminal's width; a key
  * leads to another command or moves the rows. */
 #include <curses.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "tools/plimsoll/trace/trace_step.h"
 
@@ -11,7 +10,7 @@ typedef struct plan_screen {
   int32_t c, scrolled;
   int ended;
   trace_pane pane;
-  char message[160];
+  char message[TRACE_SENTENCE];
 } plan_screen;
 
 /* The text that is shown; view 0: the command, 's' the whole, '?' the keys, 'f' a storage. */
@@ -22,11 +21,8 @@ static plim_status show(plan_screen *s, char view, const char *name) {
   if (view == 's') return trace_spaces_summary(s->t, s->pane.to);
   if (view == 'f') return trace_spaces_storage(s->t, name, s->pane.to);
   if (view != '?') return trace_spaces_step(s->t, s->c, s->pane.to);
-  for (const trace_jump *j = trace_kind_spaces.jump; j->key; j++) fprintf(s->pane.to, "%c     %s\n", j->key, j->what);
-  fprintf(s->pane.to,
-          "g     go to a command by its number\nf /   the storage that an op of this name writes\n"
-          "s     the plan as a whole\n? h   this list\nq     quit\n"
-          "arrows, PgUp, PgDn move the rows; any key of the list leads back\n");
+  trace_print_lines(&trace_kind_spaces, s->pane.to);
+  fprintf(s->pane.to, "g, f, v and / ask for the rest. Arrows, PgUp, PgDn move the rows; any jump leads back.\n");
   return PLIM_OK;
 }
 
@@ -54,8 +50,7 @@ static void ask(const plan_screen *s, const char *question, char answer[TRACE_AN
 
 static plim_status go(plan_screen *s, int32_t c) {
   if (c < 0 || c >= s->t->plan->n_commands) {
-    (void)snprintf(s->message, sizeof s->message, "there is no such command: they are 0 to %d",
-                   (int)s->t->plan->n_commands - 1);
+    (void)trace_says_no_command(s->t->plan->n_commands, s->message);
     return PLIM_OK;
   }
   s->c = c;
@@ -68,25 +63,21 @@ static plim_status find(plan_screen *s) {
   if (!answer[0]) return PLIM_OK;
   plim_status status = show(s, 'f', answer);
   if (status != PLIM_EUSAGE) return status;
-  PLIM_TRY(show(s, 0, NULL));
-  (void)snprintf(s->message, sizeof s->message, "the graph has no op or tensor '%s'", answer);
-  return PLIM_OK;
+  (void)snprintf(s->message, sizeof s->message, "%s", plim_context_error(s->t->ctx));
+  return show(s, 0, NULL);
 }
 
 static plim_status go_asked(plan_screen *s) {
-  char answer[TRACE_ANSWER], *end;
-  ask(s, "command:", answer);
-  if (!answer[0]) return PLIM_OK;
-  long n = strtol(answer, &end, 10);
-  return go(s, *end || n < 0 || n > INT32_MAX ? -1 : (int32_t)n);
+  char answer[TRACE_ANSWER];
+  ask(s, "to command:", answer);
+  return answer[0] ? go(s, trace_command_number(answer)) : PLIM_OK;
 }
 
 static plim_status jump(plan_screen *s, const trace_jump *by) {
   int32_t to;
   PLIM_TRY(trace_jump_to(by, s->t, s->t->plan->n_commands, s->c, &to));
   if (to >= 0) return go(s, to);
-  (void)snprintf(s->message, sizeof s->message, "there is no %s %s command %d", by->none,
-                 by->direction > 0 ? "after" : "before", (int)s->c);
+  (void)trace_says_no_jump(by, s->c, s->message);
   return PLIM_OK;
 }
 
@@ -112,6 +103,7 @@ static plim_status obey(plan_screen *s, int key) {
     case 'g':
       return go_asked(s);
     case 'f':
+    case 'v':
     case '/':
       return find(s);
     case 's':

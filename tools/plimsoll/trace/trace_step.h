@@ -32,6 +32,17 @@ const trace_jump *trace_jump_find(const trace_jump *table, char key);
 /* The first command after `from` (or before it) at which it happens; -1: none. */
 plim_status trace_jump_to(const trace_jump *jump, const void *run, int32_t n_commands, int32_t from, int32_t *command);
 
+/* The command that a word names; -1: it is no number. */
+int32_t trace_command_number(const char *word);
+
+enum { TRACE_SENTENCE = 512 };
+
+/* Sentences of prompt and screens. The first two write to text [TRACE_SENTENCE] and return it: a jump found no command,
+ * a run has no command of that number. The third: there is no run to compare with. */
+const char *trace_says_no_jump(const trace_jump *jump, int32_t from, char *text);
+const char *trace_says_no_command(int32_t n_commands, char *text);
+extern const char trace_says_no_other[];
+
 /* ==== lines ==== */
 
 typedef struct trace_stepper trace_stepper;
@@ -58,6 +69,12 @@ typedef struct trace_kind {
 
 /* Of a traced, and of a traced_spaces. */
 extern const trace_kind trace_kind_arena, trace_kind_spaces;
+
+/* What the line of that name does, of the kind or of every kind; its row. NULL: there is none. */
+const trace_line *trace_line_find(const trace_kind *kind, const char *name);
+
+/* Print the jumps and lines of a kind. */
+void trace_print_lines(const trace_kind *kind, FILE *to);
 
 struct trace_stepper {
   const trace_kind *kind;
@@ -132,8 +149,6 @@ static inline plim_status trace_spaces_screen(const traced_spaces *t, int *shown
 
 /* ---- for trace_screen.c: what is on the screen, and drawing it ---- */
 
-enum { SCREEN_MESSAGE = 256 };
-
 /* What the pane on the right shows. */
 typedef enum screen_view { SCREEN_WHY, SCREEN_ABSENT, SCREEN_TENSOR, SCREEN_HELP, SCREEN_TEXT } screen_view;
 
@@ -150,7 +165,7 @@ typedef struct screen {
   trace_pane pane;             /* the text on the right */
   int32_t scrolled;            /* its first visible row */
   int32_t map_row;             /* cursor */
-  char message[SCREEN_MESSAGE];
+  char message[TRACE_SENTENCE];
 } screen;
 
 void trace_draw_colours(void);
