@@ -135,7 +135,7 @@ void plim_dnn_trim(plim_dnn *dnn) {
 
 /* ---- offers ---- */
 
-int plim_dnn_operands(const plim_dnn_problem *problem) {
+static int count_operands(const plim_dnn_problem *problem) {
   if (!problem->is_attention) return PLIM_DNN_OPERANDS;
   return problem->attention.backward ? PLIM_DNN_TENSORS : PLIM_DNN_FORWARD_TENSORS;
 }
@@ -246,7 +246,7 @@ static int make_pack(const plim_dnn_kernel *kernel, pack *p) {
   offer *o = kernel->offer;
   int64_t id[PLIM_DNN_ATTENTION_END];
   void *place[PLIM_DNN_ATTENTION_END];
-  int n = plim_dnn_operands(&o->problem);
+  int n = count_operands(&o->problem);
   for (int i = 0; i < n; i++) {
     id[i] = i + 1;
     place[i] = p->place[i];
@@ -286,7 +286,7 @@ static int pack_of(plim_dnn_kernel *kernel, const pack *wanted, const pack **out
 }
 
 int plim_dnn_kernel_operands(const plim_dnn_kernel *kernel) {
-  return plim_dnn_operands(&kernel->offer->problem);
+  return count_operands(&kernel->offer->problem);
 }
 
 int plim_dnn_run(plim_dnn_kernel *kernel, void *const *operand, void *workspace, void *stream) {

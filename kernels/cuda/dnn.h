@@ -20,7 +20,6 @@ typedef struct plim_dnn_problem {
 
 /* Its operands, by PLIM_DNN_X, W, Y or by PLIM_DNN_Q and those after it. */
 enum { PLIM_DNN_OPERANDS_MAX = PLIM_DNN_TENSORS };
-int plim_dnn_operands(const plim_dnn_problem *problem);
 int plim_dnn_kernel_operands(const plim_dnn_kernel *kernel);
 
 /* *out is NULL when there is no library or it cannot use this GPU, and the text says why. Returns 0, or

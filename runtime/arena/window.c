@@ -17,7 +17,8 @@ static plim_wide wide_subtract(plim_wide a, int64_t cost) {
   return rest;
 }
 
-int plim_wide_compare(plim_wide a, plim_wide b) {
+/* < 0, 0 or > 0 */
+static int wide_compare(plim_wide a, plim_wide b) {
   if (a.high != b.high) return a.high < b.high ? -1 : 1;
   return (a.low > b.low) - (a.low < b.low);
 }
@@ -30,7 +31,7 @@ static double cost_a_byte(const plim_window *window) {
 static int better(const plim_window *a, const plim_window *b, int per_byte) {
   double x = per_byte ? cost_a_byte(a) : 0, y = per_byte ? cost_a_byte(b) : 0;
   if (x != y) return x < y;
-  int by_cost = per_byte ? 0 : plim_wide_compare(a->cost, b->cost);
+  int by_cost = per_byte ? 0 : wide_compare(a->cost, b->cost);
   if (by_cost != 0) return by_cost < 0;
   if (a->evicted_bytes != b->evicted_bytes) return a->evicted_bytes < b->evicted_bytes;
   return a->begin < b->begin;

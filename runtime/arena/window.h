@@ -22,8 +22,6 @@ typedef struct plim_wide {
   uint64_t high, low;
 } plim_wide;
 
-int plim_wide_compare(plim_wide a, plim_wide b); /* < 0, 0, > 0 */
-
 typedef struct plim_window {
   int32_t begin, end;    /* rows [begin, end) */
   int64_t bytes;         /* sum over all its rows, >= need */

@@ -245,7 +245,8 @@ static void write_keys(plim_text *text, const plim_plan *plan, const int32_t *fi
   }
 }
 
-plim_status plim_plan_hash(const plim_plan *plan, char *hash) {
+/* SHA-256 over graph, machine and numerics keys as docs/formats.md says; hash [PLIM_FINGERPRINT_BYTES]. */
+static plim_status hash_numerics(const plim_plan *plan, char *hash) {
   const plim_machine *m = &plan->numerics.machine;
   plim_text text = {plan->ctx, NULL, 0, 0, PLIM_OK};
   int32_t *first = NULL;
@@ -272,7 +273,7 @@ plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft
   PLIM_TRY_OR_DONE(set_space_figures(own));
   PLIM_TRY_OR_DONE(set_time(&own->plan));
   lower_keep_all(&own->plan);
-  PLIM_TRY_OR_DONE(plim_plan_hash(&own->plan, own->plan.numerics.hash));
+  PLIM_TRY_OR_DONE(hash_numerics(&own->plan, own->plan.numerics.hash));
   *out = &own->plan;
   own = NULL;
 done:

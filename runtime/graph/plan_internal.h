@@ -23,7 +23,4 @@ PLIM_MUST_USE plim_status plim_plan_copy(plim_context *ctx, const plim_plan *dra
 int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b);
 int plim_plan_variant_compare(const plim_plan_variant *a, const plim_plan_variant *b);
 
-/* SHA-256 over graph, machine and numerics keys as docs/formats.md says; hash [PLIM_FINGERPRINT_BYTES]. */
-PLIM_MUST_USE plim_status plim_plan_hash(const plim_plan *plan, char *hash);
-
 #endif

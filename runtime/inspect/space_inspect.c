@@ -109,7 +109,7 @@ static int is_listed(const int32_t *id, int32_t n, int32_t wanted) {
   return 0;
 }
 
-int plim_space_inspect_reads(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
+static int reads(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
   const plim_space_command *m = &in->plan->command[c];
   if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->from == space && is_listed(m->storage, m->n_storages, storage);
   const plim_op *op = &in->graph->op[m->op];
@@ -125,7 +125,7 @@ static int fills(const plim_space_inspect *in, int32_t c, int32_t storage, int32
 
 int32_t plim_space_inspect_next_use(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
   for (; c < in->plan->n_commands; c++) {
-    if (plim_space_inspect_reads(in, c, storage, space)) return c;
+    if (reads(in, c, storage, space)) return c;
   }
   return PLIM_NONE;
 }
@@ -252,7 +252,7 @@ static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *gap, p
   why->with_it_bytes = why->worst >= 0 ? most + in->graph->storage[gap->storage].bytes : 0;
   for (int32_t c = 0; c < gap->from; c++) {
     if (in->plan->command[c].kind != PLIM_SPACE_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
-    if (plim_space_inspect_reads(in, c, gap->storage, gap->space) || fills(in, c, gap->storage, gap->space)) {
+    if (reads(in, c, gap->storage, gap->space) || fills(in, c, gap->storage, gap->space)) {
       from_ns = in->end_ns[c];
     }
   }

@@ -51,9 +51,6 @@ static inline int64_t plim_space_inspect_live(const plim_space_inspect *inspect,
 /* The first command from c on that reads a storage in a space, or PLIM_NONE. O(commands). */
 int32_t plim_space_inspect_next_use(const plim_space_inspect *inspect, int32_t storage, int32_t space, int32_t c);
 
-/* Does command c use a storage in the space? */
-int plim_space_inspect_reads(const plim_space_inspect *inspect, int32_t c, int32_t storage, int32_t space);
-
 /* A gap: the storage is not in the space between two of its buffers there. */
 typedef struct plim_space_gap {
   int32_t storage, space;

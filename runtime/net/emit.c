@@ -148,7 +148,9 @@ plim_shape plim_net_emit_labels(const plim_net_options *options, int32_t batch) 
   return plim_net_emit_vector(PLIM_I32, (int64_t)batch * (options->context > 0 ? options->context : 1));
 }
 
-void plim_net_emit_persistent(plim_net_emit *emit) {
+/* Emit parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs.
+ */
+static void emit_persistent(plim_net_emit *emit) {
   const plim_net_options *o = &emit->net->options;
   const char *input = o->context > 0 ? "tokens" : "image", *next = o->context > 0 ? "next_tokens" : "next_image";
   int32_t staged = o->staging_batch > 0 ? o->staging_batch : o->batch;
@@ -184,7 +186,7 @@ static plim_status net_complete(const plim_net *net) {
 
 /* Emit every micro-batch, and after the last one the updates that wait for the norm. */
 static void emit_step(plim_net_emit *emit, plim_net_emitted *before) {
-  plim_net_emit_persistent(emit);
+  emit_persistent(emit);
   memcpy(before, emit->at, (size_t)emit->net->n_layers * sizeof *before);
   for (int32_t micro = 0; micro < emit->net->options.accumulate && emit->status == PLIM_OK; micro++) {
     plim_net_emit_micro_batch(emit, before, micro);

@@ -124,16 +124,12 @@ plim_shape plim_net_emit_statistics(const plim_net_layer *layer);          /* [2
 plim_shape plim_net_emit_norm(const plim_net_layer *layer);                /* [2][C]; of an RMS norm [C] */
 plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype); /* with another element type */
 
-/* Emit parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs.
- */
-void plim_net_emit_persistent(plim_net_emit *emit);
-
 /* The shape of `batch` images, or sequences of tokens; and of their labels. */
 plim_shape plim_net_emit_inputs(const plim_net_options *options, int32_t batch);
 plim_shape plim_net_emit_labels(const plim_net_options *options, int32_t batch);
 
 /* Begin a micro-batch: emit its parts of the inputs, and set `at` to a copy of `before`.
- *   before  [n_layers]  in  the layers as they were after plim_net_emit_persistent */
+ *   before  [n_layers]  in  the layers as they were before the first micro-batch */
 void plim_net_emit_micro_batch(plim_net_emit *emit, const plim_net_emitted *before, int32_t micro);
 
 /* Add the gradient of a parameter to those of the previous micro-batches. Returns 1 when *gradient has become the mean

@@ -68,15 +68,18 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
 
 enum { FIRST_PAGE_SPACE = 1 }; /* the only one that may be a home */
 
-int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
+/* Has the plan of a training step persistent storages at home in its page space? */
+static int has_homes(const plim_graph *graph, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     if (plan->buffer[i].space == FIRST_PAGE_SPACE && plim_plan_is_home(graph, plan, &plan->buffer[i])) return 1;
   }
   return 0;
 }
 
-int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
-  if (!plim_program_has_homes(graph, plan)) return 0;
+/* Set the paging options of the evaluation step, which must have the same homes as the training step's plan. The
+ * options borrow graph and plan. Returns 0, and leaves *paging as it is, when the plan has no homes in a page space. */
+static int set_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
+  if (!has_homes(graph, plan)) return 0;
   const plim_plan_space *page = &plan->page[plim_page_index(FIRST_PAGE_SPACE)];
   *paging = plim_paging_default();
   paging->space = page->name;
@@ -162,7 +165,7 @@ static plim_status more_for_last(const plim_program *program, const plim_online_
 /* Refuse a plan with homes in a page space: a policy decides in one arena. */
 static plim_status check_no_homes(const plim_program *program) {
   const plim_plan *train = program->plan[PLIM_PROGRAM_TRAIN];
-  if (!plim_program_has_homes(program->graph[PLIM_PROGRAM_TRAIN], train)) return PLIM_OK;
+  if (!has_homes(program->graph[PLIM_PROGRAM_TRAIN], train)) return PLIM_OK;
   return plim_fail(program->ctx, PLIM_EUSAGE,
                    "the last batch cannot be decided online: what persists is partly at home in %s, and a policy knows "
                    "one arena; give it more bytes, or leave out the last batch",
@@ -220,7 +223,7 @@ plim_status plim_program_plan_eval(const plim_program *program, const plim_plan_
                                    const plim_plan *train, plim_plan **out) {
   plim_plan_options wanted = plim_program_eval_options(options);
   plim_paging paging;
-  const int homes = train && plim_program_eval_homes(program->graph[PLIM_PROGRAM_TRAIN], train, &paging);
+  const int homes = train && set_eval_homes(program->graph[PLIM_PROGRAM_TRAIN], train, &paging);
   if (homes) wanted.paging = &paging;
   plim_status status = plan_graph(program, PLIM_PROGRAM_EVAL, &wanted, out);
   if (status != PLIM_ENOFIT || (!homes && !eval_spaces(options, train, &paging))) return status;

@@ -1,5 +1,5 @@
-/* What the files of a program share, all in program.c: planning both steps, and homes of persistent storages in a page
- * space. Functions run on the thread of the device. */
+/* What the files of a program share, all in program.c: planning both steps. Functions run on the
+ * thread of the device. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_INTERNAL_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_INTERNAL_H
 
@@ -14,12 +14,5 @@ PLIM_MUST_USE plim_status plim_program_plan_eval(const plim_program *program, co
 /* Plan both steps, as plim_program_plan, and leave the program as it is. On failure both plans are not made. */
 PLIM_MUST_USE plim_status plim_program_make_plans(const plim_program *program, const plim_plan_options *options,
                                                   plim_plan_result *train, plim_plan **eval);
-
-/* Has the plan of a training step persistent storages at home in its page space? */
-int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan);
-
-/* Set the paging options of the evaluation step, which must have the same homes as the training step's plan. The
- * options borrow graph and plan. Returns 0, and leaves *paging as it is, when the plan has no homes in a page space. */
-int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging);
 
 #endif
