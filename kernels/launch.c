@@ -73,6 +73,7 @@ int k_rows_make(const plim_shape *shape, k_rows *rows) {
   const int64_t elements = plim_shape_elements(shape);
   if (elements < 0 || shape->rank < 1 || shape->layout != PLIM_FLAT) return 0;
   rows->columns = shape->dim[shape->rank - 1];
+  if (rows->columns > K_COLUMNS_MAX) return 0;
   rows->n = elements / rows->columns;
   return 1;
 }

@@ -12,6 +12,7 @@ extern "C" {
 enum { K_PHASES_MAX = 3 };
 enum { K_PRODUCT_ELEMENTS = 8 }; /* multiply-adds of a product that take as long as an elementwise op on one element */
 enum { K_CLASSES_MAX = 1 << 24 /* of a loss: kernels keep the number of a class in a float, which is exact so far */ };
+enum { K_COLUMNS_MAX = INT32_MAX /* of a row: a thread of a CPU takes all of them, and counts them in an int */ };
 
 /* One kernel over all of its tiles: a grid on a GPU, a parallel loop on the CPU. */
 typedef struct k_phase {
@@ -135,7 +136,8 @@ int k_view_make(const plim_shape *shape, k_view *view);
 /* The same, for ops to which images are one run of positions: where the layout allows it, n is 1. */
 int k_view_merged(const plim_shape *shape, k_view *view);
 double k_view_elements(const k_view *view);
-/* The rows of the last size. 0 when the shape has a layout, or no elements that 63 bits count. */
+/* The rows of the last size, which is at most K_COLUMNS_MAX. 0 when the shape has a layout, or no elements that 63 bits
+ * count. */
 int k_rows_make(const plim_shape *shape, k_rows *rows);
 double k_rows_elements(const k_rows *rows);
 

@@ -74,13 +74,14 @@ int k_launch_softmax_bwd(const plim_op_desc *op, k_launch *launch) {
 /* ---- tables ---- */
 
 /* y [B][T][C] from tokens [B][T] and a table [V][C]. */
-static void tables(const plim_shape *y, const plim_shape *table, k_launch *launch) {
-  launch->call.rows = (k_rows){.n = y->dim[0] * y->dim[1], .columns = y->dim[2]};
+static int tables(const plim_shape *y, const plim_shape *table, k_launch *launch) {
+  if (!k_rows_make(y, &launch->call.rows)) return 0;
   launch->call.tables = (k_tables){.words = table->dim[0], .positions = y->dim[1]};
+  return 1;
 }
 
 int k_launch_embedding(const plim_op_desc *op, k_launch *launch) {
-  tables(&op->out[0], &op->in[1], launch);
+  if (!tables(&op->out[0], &op->in[1], launch)) return 0;
   const k_rows *rows = &launch->call.rows;
   k_launch_add_phase(launch, K_KERNEL_embedding, k_tiles(rows->n, K_KERNEL_embedding), k_rows_elements(rows));
   return 1;
@@ -88,7 +89,7 @@ int k_launch_embedding(const plim_op_desc *op, k_launch *launch) {
 
 int k_launch_embedding_bwd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *dy = &op->in[0], *dtable = &op->out[0];
-  tables(dy, dtable, launch);
+  if (!tables(dy, dtable, launch)) return 0;
   const double elements = k_rows_elements(&launch->call.rows);
   k_launch_add_phase(launch, K_KERNEL_embedding_bwd, k_tiles(dtable->dim[0], K_KERNEL_embedding_bwd), elements);
   if (op->n_out == 2) k_launch_add_phase(launch, K_KERNEL_position_bwd, dy->dim[1], elements);

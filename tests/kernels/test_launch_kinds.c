@@ -206,6 +206,25 @@ Test(launch_kinds, images_whose_rows_or_columns_32_bits_do_not_count_are_not_poo
   }
 }
 
+/* One thread of a CPU counts the elements of a row in an int. */
+Test(launch_kinds, rows_of_more_columns_than_an_int_counts_are_not_served) {
+  static const plim_op_kind kinds[] = {PLIM_OP_LAYER_NORM,   PLIM_OP_LAYER_NORM_BWD, PLIM_OP_RMS_NORM,
+                                       PLIM_OP_RMS_NORM_BWD, PLIM_OP_SOFTMAX,        PLIM_OP_SOFTMAX_BWD,
+                                       PLIM_OP_EMBEDDING,    PLIM_OP_EMBEDDING_BWD};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (int more = 0; more < 2; more++) {
+      plim_op_desc op = kernel_sample(kinds[i], PLIM_FLAT);
+      const int64_t columns = op.out[0].dim[op.out[0].rank - 1];
+      for (int32_t k = 0; k < count_of(&op); k++) {
+        plim_shape *shape = operand_of(&op, k);
+        if (shape->dim[shape->rank - 1] == columns) shape->dim[shape->rank - 1] = (int64_t)INT32_MAX + more;
+      }
+      cr_assert(plim_op_fits(&op, NULL, NULL, 0), "%s", plim_op_kind_name(op.kind));
+      cr_assert_eq(is_served(&op), !more, "%s", plim_op_kind_name(op.kind));
+    }
+  }
+}
+
 /* The kernels of these read an activation in one layout and write another in a second one. */
 static int may_differ(const plim_op_desc *op, int32_t operand) {
   switch (op->kind) {
