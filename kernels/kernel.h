@@ -14,7 +14,7 @@
  *   K_READ(bs, b, e, width);                                                  float bs[8]; k_read(b + e, width, bs);
  *   K_RESULT(ys);                                                             float ys[8];
  *   K_EACH_IN_VECTOR (j, width)                  #pragma omp simd             #pragma unroll
- *                                                for (j = 0; j < width; j++)  for (j = 0; j < 8; j++) if (j < width)
+ *                                                for (j = 0; j < width; j++)  the j < width of j = 0 .. 7
  *     K_PUT(ys, y, e, j, K_GOT(as, a, e, j)        k_store(y, e + j,            ys[j] = as[j] + bs[j];
  *                      + K_GOT(bs, b, e, j));        k_load(a, e + j)
  *                                                    + k_load(b, e + j));

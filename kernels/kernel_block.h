@@ -39,14 +39,18 @@ void k_block_sync(void);
 #define K_VEC_OR(j, width, bits) K_VEC (j, width)
 #define K_ROUNDS(i, n) K_ROLL for (int i = 0; i < (n); i++)
 #define K_EACH_VECTOR(v, vectors) for (int v = ((void)(vectors), 0); v < K_VECTOR; v += K_VECTOR)
-#define K_EACH_IN_VECTOR(j, width) K_UNROLL for (int j = 0; j < K_VECTOR; j++) if (j < (width))
+#define K_EACH_IN_VECTOR(j, width)                                        \
+  K_UNROLL for (int j = 0; j < K_VECTOR; j++) if (j >= (width)) continue; \
+  else
 #define K_ALL_IN_VECTOR(j, n) K_EACH_IN_VECTOR (j, n)
 #define K_READ(v, p, e, width) \
   K_ACC v[K_VECTOR];           \
   k_read((p) + (e), width, v)
-#define K_READ_IF(condition, v, p, e, width) \
-  K_ACC v[K_VECTOR] = {0};                   \
-  if (condition) k_read((p) + (e), width, v)
+#define K_READ_IF(condition, v, p, e, width)    \
+  K_ACC v[K_VECTOR] = {0};                      \
+  do {                                          \
+    if (condition) k_read((p) + (e), width, v); \
+  } while (0)
 #define K_GOT(v, p, e, j) v[j]
 #define K_RESULT(v) K_ACC v[K_VECTOR]
 #define K_PUT(v, p, e, j, x) v[j] = (x)
@@ -54,9 +58,11 @@ void k_block_sync(void);
 #define K_READ_F32(v, p, e, width) \
   float v[K_VECTOR];               \
   k_read_f32((p) + (e), width, v)
-#define K_READ_F32_IF(condition, v, p, e, width) \
-  float v[K_VECTOR] = {0};                       \
-  if (condition) k_read_f32((p) + (e), width, v)
+#define K_READ_F32_IF(condition, v, p, e, width)    \
+  float v[K_VECTOR] = {0};                          \
+  do {                                              \
+    if (condition) k_read_f32((p) + (e), width, v); \
+  } while (0)
 #define K_GOT_F32(v, p, e, j) v[j]
 #define K_RESULT_F32(v) float v[K_VECTOR]
 #define K_PUT_F32(v, p, e, j, x) v[j] = (x)
