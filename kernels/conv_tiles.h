@@ -39,8 +39,8 @@ K_TILES_FN int64_t k_conv_pack_tiles(const k_call *call) {
 }
 K_TILES_FN k_conv_pack k_conv_pack_at(const k_call *call, int64_t tile) {
   const int64_t taps = k_taps(call);
-  const k_conv_pack at = {.block = tile / taps, .tap = tile % taps};
-  return at;
+  const k_conv_pack place = {.block = tile / taps, .tap = tile % taps};
+  return place;
 }
 
 /* conv, conv_bwd_data: a row of the result, in one block of its channels: [image][row][block] */
@@ -53,8 +53,8 @@ K_TILES_FN int64_t k_conv_row_tiles(const k_view *result) {
 }
 K_TILES_FN k_conv_row k_conv_row_at(const k_view *result, int64_t tile) {
   const int64_t blocks = k_conv_blocks(result->channels), line = tile / blocks;
-  const k_conv_row at = {.image = line / result->height, .row = line % result->height, .block = tile % blocks};
-  return at;
+  const k_conv_row place = {.image = line / result->height, .row = line % result->height, .block = tile % blocks};
+  return place;
 }
 
 /* conv_bwd_weights: some channels of x, a block of channels of y, a tap: [channels of x][block][tap] */
@@ -68,10 +68,10 @@ K_TILES_FN int64_t k_conv_weights_tiles(const k_call *call) {
 }
 K_TILES_FN k_conv_weights k_conv_weights_at(const k_call *call, int64_t tile) {
   const int64_t taps = k_taps(call), blocks = k_conv_blocks(call->y.channels);
-  const k_conv_weights at = {.first_in = tile / taps / blocks * K_TILE_conv_bwd_weights,
-                             .first_out = tile / taps % blocks * K_WIDTH,
-                             .tap = tile % taps};
-  return at;
+  const k_conv_weights place = {.first_in = tile / taps / blocks * K_TILE_conv_bwd_weights,
+                                .first_out = tile / taps % blocks * K_WIDTH,
+                                .tap = tile % taps};
+  return place;
 }
 
 #endif

@@ -59,7 +59,7 @@ typedef struct needs {
 static int needs_find(const plim_onednn_walk *w, needs *out) {
   memset(out, 0, sizeof *out);
   plim_dnnl_const_md stored = w->md[PLIM_ONEDNN_WEIGHTS];
-  plim_dnnl_const_md wanted = desc_of_arg(w->offers.pd, w->family->operand[PLIM_ONEDNN_WEIGHTS].arg);
+  plim_dnnl_const_md wanted = desc_of_arg(w->offers.pd, w->operation->operand[PLIM_ONEDNN_WEIGHTS].arg);
   if (!dnnl_memory_desc_equal(stored, wanted)) {
     if (!plim_dnnl_weights_order(wanted, &out->order)) return 0;
     out->weights = wanted;
@@ -140,7 +140,7 @@ static dnnl_status_t fill_state(state *s, plim_onednn_walk *w, const needs *need
     status = bind(s, DNNL_ARG_SCRATCHPAD, scratch, (source){PLIM_ONEDNN_WORKSPACE, 0});
   }
   for (int i = 0; i < w->n_operands && status == dnnl_success; i++) {
-    const plim_onednn_operand *o = &w->family->operand[i];
+    const plim_onednn_operand *o = &w->operation->operand[i];
     source plain = {o->from, o->position}, ordered = {PLIM_ONEDNN_WORKSPACE, needed->weights_at};
     int copied = i == PLIM_ONEDNN_WEIGHTS && needed->weights;
     status = bind(s, o->arg, copied ? needed->weights : w->md[i], copied ? ordered : plain);

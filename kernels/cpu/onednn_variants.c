@@ -18,7 +18,7 @@
   { DNNL_ARG_##arg, PLIM_ONEDNN_OUT, 0, 0 }
 
 /* y = x w', dx = dy w, dw = dy' x as products of SRC [M,K] and WEIGHTS [K,N]. */
-static const plim_onednn_family families[] = {
+static const plim_onednn_operation operations[] = {
     {PLIM_OP_CONV2D, dnnl_forward_training, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST), READ(BIAS, 2)}},
     {PLIM_OP_CONV2D_BWD_DATA, dnnl_backward_data, {WRITE(DIFF_SRC), READ(WEIGHTS, 1), READ(DIFF_DST, 0)}},
     {PLIM_OP_CONV2D_BWD_WEIGHTS, dnnl_backward_weights, {READ(SRC, 1), WRITE(DIFF_WEIGHTS), READ(DIFF_DST, 0)}},
@@ -37,21 +37,21 @@ static const plim_onednn_family families[] = {
     {PLIM_OP_MATMUL_TN, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
     {PLIM_OP_SOFTMAX, dnnl_forward_inference, {READ(SRC, 0), WRITE(DST)}},
 };
-enum { FAMILIES = sizeof families / sizeof *families };
+enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-static const plim_onednn_family *family_find(plim_op_kind kind) {
-  for (int i = 0; i < FAMILIES; i++) {
-    if (families[i].kind == kind) return &families[i];
+static const plim_onednn_operation *operation_find(plim_op_kind kind) {
+  for (int i = 0; i < OPERATIONS; i++) {
+    if (operations[i].kind == kind) return &operations[i];
   }
   return NULL;
 }
 
-static int is_softmax(const plim_onednn_family *f) {
+static int is_softmax(const plim_onednn_operation *f) {
   return f->kind == PLIM_OP_SOFTMAX;
 }
 
 /* Operands that the op really has: a bias may be absent. -1 when their number suits no form of the kind. */
-static int operand_count(const plim_onednn_family *f, const plim_op_desc *op) {
+static int operand_count(const plim_onednn_operation *f, const plim_op_desc *op) {
   int least = is_softmax(f) ? 2 : 3, most = f->operand[PLIM_ONEDNN_BIAS].arg ? 4 : least;
   int n = op->n_in + op->n_out;
   return op->n_out == 1 && op->n_upd == 0 && n >= least && n <= most ? n : -1;
@@ -76,7 +76,7 @@ static dnnl_status_t describe(const plim_shape *shape, int transposed, plim_dnnl
   return plim_dnnl_md_new(shape->rank, dim, type_of(shape->dtype), tag_of(shape, transposed), out);
 }
 
-static int is_depthwise(const plim_onednn_family *f) {
+static int is_depthwise(const plim_onednn_operation *f) {
   return f->kind >= PLIM_OP_DEPTHWISE_CONV2D && f->kind <= PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS;
 }
 
@@ -88,14 +88,14 @@ static dnnl_status_t describe_filters(const plim_shape *shape, plim_dnnl_md *out
 }
 
 /* A bias [O] belongs to a convolution as a vector, to a matrix product as one row. */
-static dnnl_status_t describe_bias(const plim_onednn_family *f, const plim_shape *shape, plim_dnnl_md *out) {
+static dnnl_status_t describe_bias(const plim_onednn_operation *f, const plim_shape *shape, plim_dnnl_md *out) {
   if (shape->dtype != PLIM_F32 || shape->rank != 1) return dnnl_unimplemented;
   int matrix = f->prop == dnnl_prop_kind_undef;
   dnnl_dims_t dim = {matrix ? 1 : shape->dim[0], shape->dim[0]};
   return plim_dnnl_md_new(matrix ? 2 : 1, dim, dnnl_f32, matrix ? dnnl_ab : dnnl_a, out);
 }
 
-static int is_matmul(const plim_onednn_family *f) {
+static int is_matmul(const plim_onednn_operation *f) {
   return f->kind >= PLIM_OP_MATMUL && f->kind <= PLIM_OP_MATMUL_TN;
 }
 
@@ -121,7 +121,8 @@ static dnnl_status_t describe_rows(const plim_shape *shape, plim_dnnl_md *out) {
   return plim_dnnl_md_new(2, dim, dnnl_f32, dnnl_ab, out);
 }
 
-static dnnl_status_t describe_operands(const plim_onednn_family *f, const plim_op_desc *op, int n, plim_dnnl_md *md) {
+static dnnl_status_t describe_operands(const plim_onednn_operation *f, const plim_op_desc *op, int n,
+                                       plim_dnnl_md *md) {
   for (int i = 0; i < n; i++) {
     const plim_onednn_operand *o = &f->operand[i];
     const plim_shape *shape = o->from == PLIM_ONEDNN_IN ? &op->in[o->position] : &op->out[o->position];
@@ -163,11 +164,11 @@ dnnl_status_t plim_onednn_walk_begin(plim_onednn_walk *w, const plim_op_desc *op
   w->threads_before = plim_onednn_set_threads(threads);
   w->op = op;
   w->algorithm = -1;
-  w->family = family_find(op->kind);
-  w->n_operands = w->family ? operand_count(w->family, op) : -1;
+  w->operation = operation_find(op->kind);
+  w->n_operands = w->operation ? operand_count(w->operation, op) : -1;
   plim_dtype type;
   if (w->n_operands < 0 || !plim_op_type(op, &type)) return dnnl_unimplemented;
-  dnnl_status_t status = describe_operands(w->family, op, w->n_operands, w->md);
+  dnnl_status_t status = describe_operands(w->operation, op, w->n_operands, w->md);
   if (status == dnnl_success) status = dnnl_engine_create(&w->engine, dnnl_cpu, 0);
   if (status == dnnl_success) status = dnnl_primitive_attr_create(&w->attr);
   if (status == dnnl_success) status = dnnl_primitive_attr_set_scratchpad_mode(w->attr, dnnl_scratchpad_mode_user);
@@ -177,8 +178,8 @@ dnnl_status_t plim_onednn_walk_begin(plim_onednn_walk *w, const plim_op_desc *op
 /* The first implementation of the next algorithm that has any; 0 when there is none left. */
 static int walk_next_algorithm(plim_onednn_walk *w) {
   const plim_attrs *a = &w->op->attrs;
-  const int softmax = is_softmax(w->family);
-  plim_dnnl_op op = {.prop = w->family->prop,
+  const int softmax = is_softmax(w->operation);
+  plim_dnnl_op op = {.prop = w->operation->prop,
                      .src = w->md[PLIM_ONEDNN_SRC],
                      .weights = softmax ? NULL : w->md[PLIM_ONEDNN_WEIGHTS],
                      .bias = w->n_operands > PLIM_ONEDNN_BIAS ? w->md[PLIM_ONEDNN_BIAS] : NULL,
@@ -215,16 +216,16 @@ static int walk_as_product(plim_onednn_walk *w) {
                             : w->op->kind == PLIM_OP_CONV2D_BWD_DATA    ? PLIM_OP_LINEAR_BWD_DATA
                             : w->op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? PLIM_OP_LINEAR_BWD_WEIGHTS
                                                                         : w->op->kind;
-  if (kind == w->op->kind || w->family->kind == kind || !is_of_positions(w->op)) return 0;
+  if (kind == w->op->kind || w->operation->kind == kind || !is_of_positions(w->op)) return 0;
   plim_op_desc product = *w->op;
   product.kind = kind;
   product.out[0] = rows_of(&w->op->out[0]);
   for (int i = 0; i < w->op->n_in; i++) product.in[i] = rows_of(&w->op->in[i]);
   for (int i = 0; i < PLIM_ONEDNN_OPERANDS; i++) plim_dnnl_md_free(w->md[i]);
   memset(w->md, 0, sizeof w->md);
-  w->family = family_find(kind);
+  w->operation = operation_find(kind);
   w->algorithm = -1;
-  return describe_operands(w->family, &product, w->n_operands, w->md) == dnnl_success;
+  return describe_operands(w->operation, &product, w->n_operands, w->md) == dnnl_success;
 }
 
 /* The next implementation as oneDNN offers it; 0 at the end. */
@@ -235,7 +236,7 @@ static int walk_next_offer(plim_onednn_walk *w) {
 /* ---- implementations that are no variants ---- */
 
 static int is_gradient_of_weights(const plim_onednn_walk *w) {
-  return w->family->prop == dnnl_backward_weights;
+  return w->operation->prop == dnnl_backward_weights;
 }
 
 /* 100 times slower than the rest. */
@@ -290,9 +291,9 @@ static int is_refused(const plim_onednn_walk *w, const char *implementation) {
 /* "onednn-direct-jit_1x1" out of ("direct", "jit_1x1:avx512_core"); Winograd has one implementation. */
 static void variant_name(const plim_onednn_walk *w, const char *implementation, char *name, size_t size) {
   int length = (int)strcspn(implementation, ":");
-  if (is_softmax(w->family)) {
+  if (is_softmax(w->operation)) {
     snprintf(name, size, "onednn-softmax-%.*s", length, implementation);
-  } else if (w->family->prop == dnnl_prop_kind_undef) {
+  } else if (w->operation->prop == dnnl_prop_kind_undef) {
     snprintf(name, size, "onednn-matmul-%.*s", length, implementation);
   } else if (algorithms[w->algorithm].kind == dnnl_convolution_winograd) {
     snprintf(name, size, "onednn-%s", algorithms[w->algorithm].name);

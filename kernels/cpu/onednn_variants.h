@@ -20,21 +20,22 @@ typedef struct plim_onednn_operand {
   int transposed; /* read a matrix as its transpose */
 } plim_onednn_operand;
 
-/* Rows of plim_onednn_family.operand. A softmax has no weights, and its result in their place. */
+/* Rows of plim_onednn_operation.operand. A softmax has no weights, and its result in their place. */
 enum { PLIM_ONEDNN_SRC, PLIM_ONEDNN_WEIGHTS, PLIM_ONEDNN_DST, PLIM_ONEDNN_BIAS };
 enum { PLIM_ONEDNN_SOFTMAX_DST = PLIM_ONEDNN_WEIGHTS };
 
-typedef struct plim_onednn_family {
+/* What the library computes a kind of op by. */
+typedef struct plim_onednn_operation {
   plim_op_kind kind;
   dnnl_prop_kind_t prop; /* undef: a matrix product */
   plim_onednn_operand operand[PLIM_ONEDNN_OPERANDS];
-} plim_onednn_family;
+} plim_onednn_operation;
 
 typedef struct plim_onednn_walk {
-  const plim_onednn_family *family;
+  const plim_onednn_operation *operation;
   const plim_op_desc *op;
   int n_operands, threads, threads_before;
-  plim_dnnl_md md[PLIM_ONEDNN_OPERANDS]; /* operands as they lie in the arena, by row of the family */
+  plim_dnnl_md md[PLIM_ONEDNN_OPERANDS]; /* operands as they lie in the arena, by row of the operation */
   dnnl_engine_t engine;                  /* who takes it sets it to NULL */
   dnnl_primitive_attr_t attr;
   int algorithm; /* of `offers` */
@@ -43,7 +44,7 @@ typedef struct plim_onednn_walk {
   char seen[PLIM_ONEDNN_VARIANTS][PLIM_KERNEL_NAME_BYTES];
 } plim_onednn_walk;
 
-/* Start before the first variant. dnnl_unimplemented: the family does not serve the op. plim_onednn_walk_end is due
+/* Start before the first variant. dnnl_unimplemented: no operation does not serve the op. plim_onednn_walk_end is due
  * whatever this returns. `op` must outlive the walk. */
 dnnl_status_t plim_onednn_walk_begin(plim_onednn_walk *walk, const plim_op_desc *op, int threads);
 

@@ -1,5 +1,9 @@
 /* Convolutions and attention by cuDNN: the library opened, what it offers for the problems that were asked for, and
- * prepared ones that can be run. */
+ * prepared ones that can be run.
+ *
+ * Threads: a plim_dnn and its kernels belong to one thread at a time, whose current device is the one that it was
+ * opened on (driver.h). Building a plan and running a kernel change the library's handle, so two threads need two
+ * plim_dnn. plim_dnn_why has the library's words for the calling thread alone: ask on the thread that was refused. */
 #ifndef PLIM_KERNELS_CUDA_DNN_H
 #define PLIM_KERNELS_CUDA_DNN_H
 

@@ -11,14 +11,14 @@ enum { OUT = -1 };
 static const struct {
   plim_op_kind kind;
   int place[PLIM_DNN_OPERANDS];
-} families[] = {[PLIM_DNN_FORWARD] = {PLIM_OP_CONV2D, {0, 1, OUT}},
-                [PLIM_DNN_DATA] = {PLIM_OP_CONV2D_BWD_DATA, {OUT, 1, 0}},
-                [PLIM_DNN_WEIGHTS] = {PLIM_OP_CONV2D_BWD_WEIGHTS, {1, OUT, 0}}};
-enum { FAMILIES = sizeof families / sizeof *families };
+} directions[] = {[PLIM_DNN_FORWARD] = {PLIM_OP_CONV2D, {0, 1, OUT}},
+                  [PLIM_DNN_DATA] = {PLIM_OP_CONV2D_BWD_DATA, {OUT, 1, 0}},
+                  [PLIM_DNN_WEIGHTS] = {PLIM_OP_CONV2D_BWD_WEIGHTS, {1, OUT, 0}}};
+enum { DIRECTIONS = sizeof directions / sizeof *directions };
 
-static int family_of(plim_op_kind kind) {
-  for (int i = 0; i < FAMILIES; i++) {
-    if (families[i].kind == kind) return i;
+static int direction_of(plim_op_kind kind) {
+  for (int i = 0; i < DIRECTIONS; i++) {
+    if (directions[i].kind == kind) return i;
   }
   return -1;
 }
@@ -30,14 +30,14 @@ static void set_steps(const int64_t dim[4], int channels_last, int64_t step[4]) 
 }
 
 int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied) {
-  int family = family_of(op->kind);
-  if (family < 0 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (op->n_in != 2 && !(family == PLIM_DNN_FORWARD && op->n_in == 3)) return 0;
+  int direction = direction_of(op->kind);
+  if (direction < 0 || op->n_out != 1 || op->n_upd != 0) return 0;
+  if (op->n_in != 2 && !(direction == PLIM_DNN_FORWARD && op->n_in == 3)) return 0;
   memset(conv, 0, sizeof *conv);
   *copied = 0;
   plim_layout layout = op->in[0].layout; /* y forward, dy backward: an activation */
   for (int i = 0; i < PLIM_DNN_OPERANDS; i++) {
-    int place = families[family].place[i];
+    int place = directions[direction].place[i];
     const plim_shape *shape = place == OUT ? &op->out[0] : &op->in[place];
     if (shape->rank != 4 || shape->layout != (i == PLIM_DNN_W ? PLIM_FLAT : layout)) return 0;
     *copied |= shape->dtype != op->in[0].dtype;
@@ -49,7 +49,7 @@ int plim_dnn_conv_of(const plim_op_desc *op, plim_dnn_conv *conv, int *copied) {
     conv->stride[i] = op->attrs.stride[i];
     conv->pad[i] = op->attrs.pad[i];
   }
-  conv->direction = family;
+  conv->direction = direction;
   conv->data_type = op->in[0].dtype == PLIM_BF16 ? DNN_DATA_BFLOAT16 : DNN_DATA_FLOAT;
   conv->y_type = op->n_in == 3 ? DNN_DATA_FLOAT : conv->data_type;
   conv->strict = op->in[0].dtype == PLIM_F32 && !op->attrs.tf32;

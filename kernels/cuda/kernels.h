@@ -1,6 +1,8 @@
-/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Beside a program's own, three families:
- * convolutions by cuDNN; convolutions, linear layers, attention and the loss over a vocabulary by matrix products of
- * cuBLAS; each where it is found; and the single-source kernels. */
+/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Its families: a program's own
+ * kernels; convolutions by cuDNN, and attention where it has that; convolutions, linear layers, attention and the loss
+ * over a vocabulary by matrix products of cuBLAS; each where it is found; and the single-source kernels.
+ *
+ * Threads: an engine and its kernels belong to the thread of their device, whose current device it is (driver.h). */
 #ifndef PLIM_KERNELS_CUDA_KERNELS_H
 #define PLIM_KERNELS_CUDA_KERNELS_H
 
