@@ -231,7 +231,7 @@ def planner_rows(record):
     proved = sum(row.get("proved", False) for row in known)
     return [[f"plans for {len(known) // 3} published graphs at 90, 80 and 70 %, 10 s each",
              f"{proved} of {len(known)} proved optimal",
-             f"not slower than the fastest published plan in {lower} of the {len(compared)} cases that have one, to its digits", "",
+             f"not slower than the fastest published plan, rounded as it was published, in {lower} of the {len(compared)} cases that have one", "",
              "`tools/bench --data DIR planners`"]]
 
 
