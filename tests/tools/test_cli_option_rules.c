@@ -74,7 +74,7 @@ static const struct {
     {"trace setp t.jsonl", "trace has no action \"setp\"; did you mean \"step\"?"},
     {"trace dance t.jsonl", "there are \"summary\", \"step\", \"export\", \"diff\" and \"what-if\""},
     {"plan --graph g.json --planner poet --copies 3", "--copies and --planner poet cannot be combined: plans over"},
-    {"plan --graph g.json --copies 3", "--copies requires --planner moccasin: \"search\" computes an operation as"},
+    {"plan --graph g.json --copies 3", "--copies requires --planner moccasin: \"search\" computes an op as"},
     {"compare " SMALL "--epochs 1", "compare requires --memory SIZE"},
     {"verify " SMALL "--device sim", "verify compares weights, and --device sim computes none"},
     {"train " SMALL "--addresses jemalloc --device cuda:1", "which --device cuda:1 cannot use: give planned or arena"},

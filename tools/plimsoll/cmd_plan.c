@@ -235,7 +235,7 @@ const command command_plan = {
     .mask = COMMAND_PLAN,
     .summary = "plan a training step within a budget",
     .about =
-        "Plan a model's training step within a budget: which operations run when, in which variant, which are "
+        "Plan a model's training step within a budget: which ops run when, in which variant, which are "
         "recomputed, and where every buffer sits. Prints peak, arena bytes, overhead, its proven lower bound and the "
         "gap between the two. Every plan is checked before it is printed or written. With --time-limit the planner "
         "takes the CPUs that this process may use, else one, so that the plan is the same on every machine; --threads "

@@ -130,11 +130,11 @@ static int run_profile(const options *o) {
 const command command_profile = {
     .name = "profile",
     .mask = COMMAND_PROFILE,
-    .summary = "measure what each operation of a training step costs",
+    .summary = "measure what each op of a training step costs",
     .about =
-        "Measure every operation of a model's training step on this machine, in each of its variants, and print where "
+        "Measure every op of a model's training step on this machine, in each of its variants, and print where "
         "the time of a step goes. Figures are cached: by device, CPU, instruction set, threads, library versions, "
-        "operation and shapes.",
+        "op and shapes.",
     .after =
         "EXAMPLES\n"
         "  plimsoll profile --model resnet20 --batch 128\n"

@@ -176,7 +176,7 @@ const command command_train = {
     .summary = "train a model within a memory budget",
     .about =
         "Train a model inside a fixed number of bytes: on images, on a text, or on noise.\n\n"
-        "Builds the model's training step, measures what each operation costs on this machine (cached), plans what to "
+        "Builds the model's training step, measures what each op costs on this machine (cached), plans what to "
         "keep and what to recompute so that everything fits into --memory, checks the plan, and trains from one arena "
         "of that size. Recomputation changes no bit of the weights; the choice of kernels may: with --numerics fastest "
         "they are those of the unlimited run, bit for bit.",

@@ -94,7 +94,7 @@ static const rule rules[] = {
     {COMMAND_TRACE, REQUIRES, "online", "graph", NULL},
     {RUNS, REQUIRES, "no-cuda-graph", "device=cuda*", NULL},
     {COMMAND_TRAIN, REQUIRES, "vram", "device=cuda*", NULL},
-    {PLANS, REQUIRES, "copies", "planner=moccasin", "\"{planner|search}\" computes an operation as often as it likes"},
+    {PLANS, REQUIRES, "copies", "planner=moccasin", "\"{planner|search}\" computes an op as often as it likes"},
 
     {COMMAND_GEN, IGNORES, "ARG=chain|residual|unet|transformer", "width spread edges skips", NULL},
     {COMMAND_BENCH, IGNORES, "ARG=planners", "ops shapes budgets sweep capacity output platform with points", NULL},

@@ -101,7 +101,7 @@ static const option_row rows[] = {
      "or --memory where that is less",
      COMMAND_TRAIN, GROUP_MEMORY, 0, TEXT, AT(vram), 0, 0},
     {"retime", "N",
-     "time the operations of N steps in place, then make the plan again with the times found (default: 8 on a GPU, "
+     "time the ops of N steps in place, then make the plan again with the times found (default: 8 on a GPU, "
      "else 0: not)",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, COUNT, AT(retime), 0, 1000},
     {"trial", "N",
@@ -149,19 +149,19 @@ static const option_row rows[] = {
      COMMAND_BENCH, GROUP_MEMORY, 'p', TEXT, AT(planners), 0, 0},
     {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN | COMMAND_BENCH,
      GROUP_MEMORY, 0, TEXT, AT(order), 0, 0},
-    {"copies", "N", "moccasin computes an operation at most so many times (default 2)", PLANS, GROUP_MEMORY, 0, COUNT,
+    {"copies", "N", "moccasin computes an op at most so many times (default 2)", PLANS, GROUP_MEMORY, 0, COUNT,
      AT(copies), 1, 1000},
     {"iterations", "N",
      "planning effort: moves of a search, pivots or nodes of a solver. Equal inputs then give equal plans; over "
      "spaces a solver also ends after two minutes without --time-limit",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "of planning, as in 10s, 500ms, 2min or 1h (a number alone is seconds); measuring operations and training come on "
+     "of planning, as in 10s, 500ms, 2min or 1h (a number alone is seconds); measuring ops and training come on "
      "top; the result may differ between runs",
      RUNS, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"time-limit", "TIME",
      "as in 10s, 500ms, 2min or 1h (a number alone is seconds): with --graph of the whole command, with --model of "
-     "planning alone, measuring its operations comes on top; the result may differ between runs",
+     "planning alone, measuring its ops comes on top; the result may differ between runs",
      COMMAND_PLAN, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"time-limit", "TIME",
      "of the whole command, as in 10s, 500ms, 2min or 1h (a number alone is seconds); the result may differ between "

@@ -250,7 +250,7 @@ static plim_status set_net(session *s) {
   return PLIM_OK;
 }
 
-/* A batch that the data set cannot fill is refused before operations are measured. */
+/* A batch that the data set cannot fill is refused before ops are measured. */
 static plim_status check_batch(const session *s) {
   plim_sampler_options wanted = plim_sampler_options_default();
   plim_sampler *sampler = NULL;

@@ -56,7 +56,7 @@ int32_t limits_reached(const session *s) {
 
 static void print_turn(const plim_budget_report *r) {
   if (r->switched_at >= 0) {
-    printf("; step %lld went on online after its operation %d, at %.2f %% overhead", (long long)r->step - 1,
+    printf("; step %lld went on online after its op %d, at %.2f %% overhead", (long long)r->step - 1,
            (int)r->switched_at, r->switched_percent);
   } else if (r->wanted_bytes < r->arena_before && r->arena_after < r->arena_before) {
     printf("; step %lld could not shrink while it ran; the new budget applies after it", (long long)r->step - 1);
@@ -159,7 +159,7 @@ static void on_retime(void *user, const plim_retime_report *report) {
   s->retime.reported = 1;
   progress_clear(&s->bar);
   if (s->o->json) return;
-  printf("operations timed in place: %.3f ms a step, predicted were %.3f; ", (double)report->measured_ns / 1e6,
+  printf("ops timed in place: %.3f ms a step, predicted were %.3f; ", (double)report->measured_ns / 1e6,
          (double)report->predicted_ns / 1e6);
   if (report->taken) {
     printf("from step %lld on a plan made with these times: %.3f ms, overhead %.2f %%\n", (long long)report->step,
