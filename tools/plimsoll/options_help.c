@@ -37,8 +37,8 @@ const char command_environment[] =
     "                   see plimsoll help solvers\n";
 
 /* Words of one paragraph. */
-static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int indent) {
-  int column = at, first = 1;
+static void wrap_paragraph(FILE *to, const char *text, size_t length, int indent) {
+  int column = indent, first = 1;
   for (size_t i = 0; i < length;) {
     size_t word = strcspn(text + i, " \n");
     if (word > length - i) word = length - i;
@@ -54,17 +54,15 @@ static int wrap_paragraph(FILE *to, const char *text, size_t length, int at, int
     while (i < length && (text[i] == ' ' || text[i] == '\n')) i++;
   }
   (void)fputc('\n', to);
-  return column;
 }
 
-/* From column `at` of a line on; further lines begin at column `indent`. Ends the line. */
-static void print_wrapped(FILE *to, const char *text, int at, int indent) {
+/* From column `indent` on, where further lines begin too. Ends the line. */
+static void print_wrapped(FILE *to, const char *text, int indent) {
   while (text) {
     const char *end = strstr(text, "\n\n");
-    (void)wrap_paragraph(to, text, end ? (size_t)(end - text) : strlen(text), at, indent);
+    wrap_paragraph(to, text, end ? (size_t)(end - text) : strlen(text), indent);
     text = end ? end + 2 : NULL;
     if (text) (void)fprintf(to, "\n%*s", indent, "");
-    at = indent;
   }
 }
 
@@ -79,7 +77,7 @@ static void print_option(const option_row *r, FILE *to) {
   } else {
     (void)fprintf(to, "%-*s", DOC_COLUMN, name);
   }
-  print_wrapped(to, r->doc, DOC_COLUMN, DOC_COLUMN);
+  print_wrapped(to, r->doc, DOC_COLUMN);
 }
 
 static void print_usage(const command *c, FILE *to) {
@@ -101,14 +99,14 @@ static void print_lists(const command *c, FILE *to) {
     (void)fprintf(to, "\n%s\n", list->title);
     for (int32_t row = 0; list->name(row); row++) {
       (void)fprintf(to, "  %-*s  ", NAME_WIDTH, list->name(row));
-      print_wrapped(to, list->about(row), ABOUT_COLUMN, ABOUT_COLUMN);
+      print_wrapped(to, list->about(row), ABOUT_COLUMN);
     }
   }
 }
 
 void options_help(const command *c, FILE *to) {
   print_usage(c, to);
-  print_wrapped(to, c->about, 0, 0);
+  print_wrapped(to, c->about, 0);
   for (int group = 1; group < GROUP_COUNT; group++) {
     int titled = 0;
     for (int i = 0; option_row_at(i); i++) {
