@@ -95,6 +95,8 @@ function(plim_library name file objects)
     if(NOT name STREQUAL plan)
       string(REPLACE plimsoll plimsoll-plan other ${library})
       target_link_libraries(${library} PUBLIC ${other})
+      # Installed, they lie in one folder. The run path of a program does not serve what its libraries need.
+      set_target_properties(${library} PROPERTIES INSTALL_RPATH "\$ORIGIN")
     endif()
   endforeach()
 endfunction()
