@@ -43,6 +43,8 @@ static const bad_input inputs[] = {
     {"train --steps ''", 2, "--steps was given an empty value; it needs N"},
     {"check ''", 2, "PLAN is empty"},
     {"train --json=yes", 2, "--json takes no value, but was given \"yes\""},
+    {"train --help=yes", 2, "--help takes no value, but was given \"yes\""},
+    {"plan --usage=x", 2, "--usage takes no value, but was given \"x\""},
     {"plan --time-limit 3d", 2, "--time-limit 3d is not a time from 0.001 to 1e+06 seconds"},
     {"train " SMALL "--planner foo", 2, "no planner is called \"foo\"; there are \"search\","},
     {"train " SMALL "--model foo", 2, "no model is called \"foo\"; there are \"mlp\""},

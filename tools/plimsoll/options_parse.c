@@ -107,11 +107,15 @@ static void store(const parsing *p, const option_row *r, const char *arg) {
   }
 }
 
+static void refuse_value(const parsing *p, const char *name, const char *value) {
+  refuse(p, "--%s takes no value, but was given \"%s\"", name, value);
+}
+
 /* `value`: what stands in the word of the option itself; NULL: the next word has it. */
 static void take(parsing *p, const option_row *r, const char *value) {
   options *o = p->o;
   if (r->kind == FLAG) {
-    if (value) refuse(p, "--%s takes no value, but was given \"%s\"", r->name, value);
+    if (value) refuse_value(p, r->name, value);
   } else {
     if (!value && p->next < p->argc) value = p->argv[p->next++];
     if (!value) refuse(p, "--%s needs a value: --%s %s", r->name, r->name, r->arg);
@@ -177,7 +181,9 @@ static void take_long(parsing *p, const char *word) {
     return;
   }
   for (int i = 0; i < EVERY; i++) {
-    if (strcmp(every[i], whole) == 0) answer(p, whole);
+    if (strcmp(every[i], whole) != 0) continue;
+    if (value) refuse_value(p, whole, value);
+    answer(p, whole);
   }
   for (int i = 0; command_at(i); i++) {
     if (!option_row_find(command_at(i)->mask, name)) continue;
