@@ -120,14 +120,14 @@ static plim_status help(trace_stepper *s, const char *word) {
   return PLIM_OK;
 }
 
+static const trace_line *find_line(const trace_line *line, const char *name) {
+  while (line->name && strcmp(line->name, name) != 0) line++;
+  return line->name ? line : NULL;
+}
+
 const trace_line *trace_line_find(const trace_kind *kind, const char *name) {
-  const trace_line *const table[] = {kind->line, lines};
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    for (const trace_line *line = table[i]; line->name; line++) {
-      if (strcmp(line->name, name) == 0) return line;
-    }
-  }
-  return NULL;
+  const trace_line *line = find_line(kind->line, name);
+  return line ? line : find_line(lines, name);
 }
 
 static plim_status obey(trace_stepper *s, char *text) {
