@@ -75,7 +75,8 @@ static plim_status improve_order(keep_all_search *keep) {
   return status == PLIM_OK && !is_lowest ? submit_well(keep->inc, &keep->schedule) : status;
 }
 
-static plim_status search_order(plim_incumbent *inc) {
+/* *order: as plim_keep_all_find. */
+static plim_status search_order(plim_incumbent *inc, plim_schedule *order) {
   if (inc->shared.keep_all) return submit_well(inc, inc->shared.keep_all);
   keep_all_search keep = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
   int32_t op;
@@ -84,12 +85,17 @@ static plim_status search_order(plim_incumbent *inc) {
   if (status == PLIM_OK) status = submit_well(inc, &keep.schedule);
   int may_improve = !inc->problem->has_fixed_order && !is_enough(inc) && !plim_effort_over(inc->problem->ctx, 0);
   if (status == PLIM_OK && may_improve) status = improve_order(&keep);
+  if (status == PLIM_OK && order) status = plim_schedule_copy(order, &keep.schedule);
   plim_schedule_free(&keep.schedule);
   return status;
 }
 
-plim_status plim_keep_all_run(plim_incumbent *inc) {
+plim_status plim_keep_all_find(plim_incumbent *inc, plim_schedule *order) {
   int64_t outer_ns =
       plim_effort_begin(inc->problem->ctx, plim_plan_task_deadline(&inc->task, search_tuning.keep_all.all_percent));
-  return plim_effort_end(inc->problem->ctx, outer_ns, search_order(inc));
+  return plim_effort_end(inc->problem->ctx, outer_ns, search_order(inc, order));
+}
+
+plim_status plim_keep_all_run(plim_incumbent *inc) {
+  return plim_keep_all_find(inc, NULL);
 }

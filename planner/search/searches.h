@@ -12,6 +12,8 @@
 /* Overhead 0: every op once with its fastest choice, in the order found that needs the smallest arena. Takes a part of
  * the time limit. Deterministic without one. */
 PLIM_MUST_USE plim_status plim_keep_all_run(plim_incumbent *incumbent);
+/* The same. *order becomes the order of the lowest peak; untouched where incumbent->shared has one. */
+PLIM_MUST_USE plim_status plim_keep_all_find(plim_incumbent *incumbent, plim_schedule *order);
 
 /* The fewest bytes, for an incumbent with `min_memory` set. Deterministic without a time limit. */
 PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);

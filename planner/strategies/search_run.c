@@ -69,12 +69,15 @@ static plim_status plan_reserve(const plim_incumbent *inc, plim_incumbent **rese
 plim_status plim_search_run(plim_incumbent *inc) {
   const plim_problem *p = inc->problem;
   plim_incumbent *reserve = NULL;
-  plim_schedule start = {.ctx = p->ctx};
+  plim_schedule start = {.ctx = p->ctx}, keep_all = {.ctx = p->ctx};
+  const plim_schedule *lent = inc->shared.keep_all;
   plim_status status;
   int32_t op;
-  PLIM_TRY(plim_keep_all_run(inc));
-  if (plim_incumbent_proved(inc)) return PLIM_OK;
-  if (inc->task.budget_bytes < plim_bound_bytes(p, &op)) return PLIM_OK;
+  PLIM_TRY_OR_DONE(plim_keep_all_find(inc, &keep_all));
+  if (plim_incumbent_proved(inc)) goto done;
+  if (inc->task.budget_bytes < plim_bound_bytes(p, &op)) goto done;
+  /* what is packed may be smaller in an order of a higher peak, which the min-memory search looks for */
+  if (inc->task.options->unpacked && !lent) inc->shared.keep_all = &keep_all;
   PLIM_TRY_OR_DONE(plan_reserve(inc, &reserve));
   PLIM_TRY_OR_DONE(plim_incumbent_program_order(inc, inc->task.budget_bytes, &start));
   PLIM_TRY_OR_DONE(
@@ -84,6 +87,8 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_TRY_OR_DONE(plim_start_from_replay(inc, strategies_tuning.search.packing_rounds, &start));
   PLIM_TRY_OR_DONE(plim_portfolio_run(inc, &start));
 done:
+  inc->shared.keep_all = lent;
   plim_schedule_free(&start);
+  plim_schedule_free(&keep_all);
   return plim_incumbent_join(inc, reserve, status);
 }

@@ -1,10 +1,12 @@
 /* The tree of levels. Inner nodes are combined bottom-up: a change marks its block; settling computes marked blocks
- * again and combines their ancestors, each once. */
+ * again and combines their ancestors, each once. It ends below a node that keeps its value. */
 #include "planner/track/memory_profile.h"
 
 #include <string.h>
 
 #include "runtime/base/integers.h"
+
+enum { SAVED_ROOM = 1024 /* changes of nodes that can be undone; after more the tree is settled */ };
 
 #define NOTHING (-(INT64_C(1) << 62)) /* the largest level of a subtree without runs; sums stay below 2^61 */
 
@@ -22,6 +24,8 @@ plim_status plim_memory_profile_new(plim_context *ctx, int32_t slots, plim_memor
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->node, &profile->node));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, profile->n_blocks, sizeof *profile->dirty, &profile->dirty));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)profile->n_blocks, sizeof *profile->is_dirty, &profile->is_dirty));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, SAVED_ROOM, sizeof *profile->saved, &profile->saved));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, SAVED_ROOM, sizeof *profile->moved, &profile->moved));
   plim_memory_profile_clear(profile);
   *out = profile;
 done:
@@ -36,6 +40,8 @@ void plim_memory_profile_free(plim_memory_profile *profile) {
   plim_release(profile->ctx, profile->node, 2 * (int64_t)profile->n_blocks, sizeof *profile->node);
   plim_release(profile->ctx, profile->dirty, profile->n_blocks, sizeof *profile->dirty);
   plim_release(profile->ctx, profile->is_dirty, 2 * (int64_t)profile->n_blocks, sizeof *profile->is_dirty);
+  plim_release(profile->ctx, profile->saved, SAVED_ROOM, sizeof *profile->saved);
+  plim_release(profile->ctx, profile->moved, SAVED_ROOM, sizeof *profile->moved);
   plim_release(profile->ctx, profile, 1, sizeof *profile);
 }
 
@@ -45,31 +51,20 @@ void plim_memory_profile_clear(plim_memory_profile *profile) {
   for (int32_t node = 0; node < 2 * profile->n_blocks; node++) profile->node[node] = (plim_memory_node){0, NOTHING};
   memset(profile->is_dirty, 0, 2 * (size_t)profile->n_blocks * sizeof *profile->is_dirty);
   profile->n_dirty = 0;
+  plim_memory_profile_keep(profile);
 }
 
-void plim_memory_profile_mark(plim_memory_profile *profile, int32_t slot) {
-  int32_t node = profile->n_blocks + slot / PLIM_MEMORY_PROFILE_BLOCK;
-  if (profile->is_dirty[node]) return;
-  profile->is_dirty[node] = 1;
-  profile->dirty[profile->n_dirty++] = node;
-}
-
-void plim_memory_profile_add(plim_memory_profile *profile, int32_t slot, int64_t up, int64_t down) {
-  profile->slot[slot].up += up;
-  profile->slot[slot].down += down;
-  plim_memory_profile_mark(profile, slot);
-}
-
+/* Without branches: which slots of a block are used is as good as random. */
 static plim_memory_node block_node(const plim_memory_profile *profile, int32_t block) {
   const plim_memory_slot *slot = profile->slot + (int64_t)block * PLIM_MEMORY_PROFILE_BLOCK;
   const uint8_t *used = profile->used + (int64_t)block * PLIM_MEMORY_PROFILE_BLOCK;
-  plim_memory_node node = {0, NOTHING};
+  int64_t sum = 0, most = NOTHING;
   for (int32_t i = 0; i < PLIM_MEMORY_PROFILE_BLOCK; i++) {
-    int64_t level = node.sum + slot[i].up, counted = used[i] ? level : NOTHING;
-    node.most = counted > node.most ? counted : node.most;
-    node.sum = level - slot[i].down;
+    int64_t level = sum + slot[i].up, counted = level + (((int64_t)used[i] - 1) & NOTHING);
+    most = counted > most ? counted : most;
+    sum = level - slot[i].down;
   }
-  return node;
+  return (plim_memory_node){sum, most};
 }
 
 static plim_memory_node join_nodes(plim_memory_node left, plim_memory_node right) {
@@ -77,29 +72,74 @@ static plim_memory_node join_nodes(plim_memory_node left, plim_memory_node right
   return (plim_memory_node){left.sum + right.sum, most > left.most ? most : left.most};
 }
 
+/* Give a node its value. Returns 1 where that is another one. */
+static int set_node(plim_memory_profile *profile, int32_t node, plim_memory_node value) {
+  plim_memory_node *now = &profile->node[node];
+  profile->is_dirty[node] = 0;
+  if (value.sum == now->sum && value.most == now->most) return 0;
+  if (profile->n_saved == SAVED_ROOM) profile->saves = 0;
+  if (profile->saves) profile->saved[profile->n_saved++] = (plim_memory_saved){node, *now};
+  *now = value;
+  return 1;
+}
+
+/* Mark the parent of the node, as number `n` of the dirty ones. Returns the number of dirty ones then. */
+static int32_t mark_parent(plim_memory_profile *profile, int32_t node, int32_t n) {
+  const int32_t parent = node >> 1;
+  if (parent == 0 || profile->is_dirty[parent]) return n;
+  profile->is_dirty[parent] = 1;
+  profile->dirty[n] = parent;
+  return n + 1;
+}
+
 void plim_memory_profile_settle(plim_memory_profile *profile) {
+  int32_t n = 0;
   for (int32_t i = 0; i < profile->n_dirty; i++) {
-    int32_t node = profile->dirty[i];
-    profile->node[node] = block_node(profile, node - profile->n_blocks);
-    profile->is_dirty[node] = 0;
+    const int32_t node = profile->dirty[i];
+    if (set_node(profile, node, block_node(profile, node - profile->n_blocks))) n = mark_parent(profile, node, n);
   }
-  /* all dirty nodes are of one depth; replace them by their parents, each once */
-  while (profile->n_dirty > 0 && profile->dirty[0] > 1) {
-    int32_t n = 0;
-    for (int32_t i = 0; i < profile->n_dirty; i++) {
-      int32_t parent = profile->dirty[i] >> 1;
-      if (profile->is_dirty[parent]) continue;
-      profile->is_dirty[parent] = 1;
-      profile->dirty[n++] = parent;
-    }
-    profile->n_dirty = n;
-    for (int32_t i = 0; i < n; i++) {
-      int32_t node = profile->dirty[i];
-      profile->node[node] = join_nodes(profile->node[2 * node], profile->node[2 * node + 1]);
-      profile->is_dirty[node] = 0;
+  while (n > 0) { /* dirty nodes are of one depth: the parents of those that changed follow */
+    const int32_t now = n;
+    n = 0;
+    for (int32_t i = 0; i < now; i++) {
+      const int32_t node = profile->dirty[i];
+      const plim_memory_node *child = &profile->node[2 * node];
+      if (set_node(profile, node, join_nodes(child[0], child[1]))) n = mark_parent(profile, node, n);
     }
   }
   profile->n_dirty = 0;
+}
+
+void plim_memory_profile_keep(plim_memory_profile *profile) {
+  profile->n_saved = profile->n_moved = 0;
+  profile->saves = profile->n_dirty == 0;
+}
+
+void plim_memory_profile_forget(plim_memory_profile *profile) {
+  profile->saves = 0;
+}
+
+void plim_memory_profile_moved(plim_memory_profile *profile, int32_t slot) {
+  if (profile->n_moved == SAVED_ROOM) {
+    profile->saves = 0;
+  } else {
+    profile->moved[profile->n_moved++] = slot;
+  }
+}
+
+/* The nodes get their old values back. Only those of moved slots are computed. */
+static void restore_nodes(plim_memory_profile *profile) {
+  for (int32_t i = 0; i < profile->n_dirty; i++) profile->is_dirty[profile->dirty[i]] = 0;
+  profile->n_dirty = 0;
+  for (int32_t i = profile->n_saved; i-- > 0;) profile->node[profile->saved[i].node] = profile->saved[i].value;
+  for (int32_t i = 0; i < profile->n_moved; i++) plim_memory_profile_mark(profile, profile->moved[i]);
+}
+
+void plim_memory_profile_undo(plim_memory_profile *profile) {
+  if (profile->saves) restore_nodes(profile);
+  profile->saves = 0;
+  plim_memory_profile_settle(profile);
+  plim_memory_profile_keep(profile);
 }
 
 int64_t plim_memory_profile_peak(const plim_memory_profile *profile, int64_t base) {

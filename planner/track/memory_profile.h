@@ -26,6 +26,11 @@ typedef struct plim_memory_node {
   int64_t sum, most; /* of (up - down); largest level, counted from the start of the subtree */
 } plim_memory_node;
 
+typedef struct plim_memory_saved {
+  int32_t node;
+  plim_memory_node value;
+} plim_memory_saved;
+
 typedef struct plim_memory_profile {
   plim_context *ctx;
   int32_t n_slots, n_blocks; /* powers of two */
@@ -36,6 +41,11 @@ typedef struct plim_memory_profile {
   int32_t *dirty;            /* nodes to recompute, without repeats */
   int32_t n_dirty;
   uint8_t *is_dirty; /* [2 n_blocks] */
+  /* values of nodes before they changed, since plim_memory_profile_keep: so undoing computes nothing */
+  plim_memory_saved *saved; /* [n_saved] */
+  int32_t n_saved, saves;   /* saves 1: all of them are there */
+  int32_t *moved;           /* [n_moved] slots that undoing has filled or left otherwise than they were */
+  int32_t n_moved;
 } plim_memory_profile;
 
 /* At least `slots` slots, all free. */
@@ -44,9 +54,29 @@ void plim_memory_profile_free(plim_memory_profile *memory_profile); /* NULL is l
 void plim_memory_profile_clear(plim_memory_profile *memory_profile);
 
 /* Change one slot; the tree follows at plim_memory_profile_settle. O(1). */
-void plim_memory_profile_add(plim_memory_profile *memory_profile, int32_t slot, int64_t up, int64_t down);
-void plim_memory_profile_mark(plim_memory_profile *memory_profile, int32_t slot);
+static inline void plim_memory_profile_mark(plim_memory_profile *memory_profile, int32_t slot) {
+  const int32_t node = memory_profile->n_blocks + slot / PLIM_MEMORY_PROFILE_BLOCK;
+  if (memory_profile->is_dirty[node]) return;
+  memory_profile->is_dirty[node] = 1;
+  memory_profile->dirty[memory_profile->n_dirty++] = node;
+}
+
+static inline void plim_memory_profile_add(plim_memory_profile *memory_profile, int32_t slot, int64_t up,
+                                           int64_t down) {
+  memory_profile->slot[slot].up += up;
+  memory_profile->slot[slot].down += down;
+  plim_memory_profile_mark(memory_profile, slot);
+}
+
 void plim_memory_profile_settle(plim_memory_profile *memory_profile); /* O(changed slots x log slots) */
+
+/* Keep all changes so far; or bring the tree back to the last keep, after the caller has brought the slots back.
+ * Before, the caller tells of the slots that are not as they were then, or, where these are many, that nothing is
+ * known. */
+void plim_memory_profile_keep(plim_memory_profile *memory_profile);
+void plim_memory_profile_undo(plim_memory_profile *memory_profile);
+void plim_memory_profile_moved(plim_memory_profile *memory_profile, int32_t slot);
+void plim_memory_profile_forget(plim_memory_profile *memory_profile);
 
 /* For a settled tree, counting from `base` bytes before the first slot: */
 int64_t plim_memory_profile_peak(const plim_memory_profile *memory_profile, int64_t base);

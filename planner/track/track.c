@@ -37,6 +37,7 @@ plim_status plim_track_new(const plim_problem *p, int32_t capacity, plim_track *
   track->capacity = capacity;
   for (int32_t o = 0; o < p->n_ops; o++) {
     if (p->graph->op[o].n_out > track->outputs) track->outputs = p->graph->op[o].n_out;
+    track->has_overwrites |= p->op[o].n_overwrites > 0;
   }
   track->journal_capacity = JOURNAL_ROOM;
   PLIM_TRY_OR_DONE(plim_memory_profile_new(ctx, 2 * capacity, &track->memory_profile));
@@ -129,13 +130,13 @@ static void note_change(plim_track *track, plim_change change) {
 
 int32_t plim_track_insert(plim_track *track, int32_t op, int32_t choice, int32_t next) {
   int32_t r = insert_before(track, op, choice, next);
-  note_change(track, (plim_change){PLIM_CHANGE_INSERT, r, op, choice, next});
+  note_change(track, (plim_change){PLIM_CHANGE_INSERT, r, op, choice, next, -1});
   return r;
 }
 
 void plim_track_remove(plim_track *track, int32_t run) {
   const plim_track_run *r = &track->run[run];
-  note_change(track, (plim_change){PLIM_CHANGE_REMOVE, run, r->op, r->choice, r->next});
+  note_change(track, (plim_change){PLIM_CHANGE_REMOVE, run, r->op, r->choice, r->next, r->slot});
   remove_run(track, run);
 }
 
@@ -146,7 +147,7 @@ static void change_choice(plim_track *track, int32_t run, int32_t choice) {
 }
 
 void plim_track_set_choice(plim_track *track, int32_t run, int32_t choice) {
-  note_change(track, (plim_change){PLIM_CHANGE_CHOICE, run, track->run[run].op, track->run[run].choice, -1});
+  note_change(track, (plim_change){PLIM_CHANGE_CHOICE, run, track->run[run].op, track->run[run].choice, -1, -1});
   change_choice(track, run, choice);
 }
 
@@ -158,13 +159,17 @@ void plim_track_undo(plim_track *track) {
     if (c.kind == PLIM_CHANGE_REMOVE) {
       int32_t r = insert_before(track, c.op, c.choice, c.next); /* the free runs are a stack: it gets its old id */
       assert(r == c.run);
-      (void)r;
+      if (track->run[r].slot == c.slot) continue;
+      plim_memory_profile_moved(track->memory_profile, c.slot);
+      plim_memory_profile_moved(track->memory_profile, track->run[r].slot);
     }
   }
+  plim_memory_profile_undo(track->memory_profile);
 }
 
 void plim_track_keep(plim_track *track) {
   track->n_journal = 0;
+  plim_memory_profile_keep(track->memory_profile);
 }
 
 /* ---- whole schedules and figures ---- */
@@ -198,6 +203,7 @@ void plim_track_load(plim_track *track, const plim_schedule *schedule) {
     (void)insert_at(track, plim_track_even_slot(track, j, schedule->n), schedule->op[j], schedule->choice[j], -1);
   }
   plim_track_settle(track);
+  plim_track_keep(track);
 }
 
 plim_status plim_track_store(const plim_track *track, plim_schedule *out) {

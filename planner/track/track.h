@@ -29,6 +29,7 @@ typedef struct plim_track_run {
 typedef struct plim_change {
   enum { PLIM_CHANGE_INSERT, PLIM_CHANGE_REMOVE, PLIM_CHANGE_CHOICE } kind;
   int32_t run, op, choice, next;
+  int32_t slot; /* of a run that was removed */
 } plim_change;
 
 /* Searches read the fields. Only the functions below write them, but for the stamps. */
@@ -57,6 +58,7 @@ typedef struct plim_track {
   uint8_t *input_over; /* [n_items] */
   int32_t *touched;    /* [n_touched] runs whose in-place pairs may have changed */
   int32_t n_touched;
+  int32_t has_overwrites; /* 1: an op has in-place pairs */
   /* figures */
   plim_memory_profile *memory_profile;
   int64_t base_bytes; /* persistent bytes and inputs */
@@ -121,10 +123,17 @@ int64_t plim_track_excess(const plim_track *track, int64_t limit);
 /* ---- lifetimes (track_lifetimes.c) ---- */
 
 /* Last run of an op before a slot, -1. */
-int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot);
+static inline int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot) {
+  int32_t r = track->last[op];
+  while (r >= 0 && track->run[r].slot >= slot) r = track->run[r].op_prev;
+  return r;
+}
 
 /* Last reader of a lifetime: the run's own id when nothing reads it, -1 for a kept one. `run` -1: an input. */
-int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run);
+static inline int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run) {
+  const plim_item *it = &track->problem->item[item];
+  return it->producer < 0 ? track->input_end[item] : track->end[(int64_t)run * track->outputs + it->write_index];
+}
 
 /* First reader of the item after slot from_slot and before slot to_slot (INT32_MAX: to the end), -1. */
 int32_t plim_track_next_reader(const plim_track *track, int32_t item, int32_t from_slot, int32_t to_slot);

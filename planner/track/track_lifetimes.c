@@ -3,12 +3,6 @@
  * over an input does so when that input's lifetime ends there; this is settled last, for the runs that were touched. */
 #include "planner/track/track.h"
 
-int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot) {
-  int32_t r = track->last[op];
-  while (r >= 0 && track->run[r].slot >= slot) r = track->run[r].op_prev;
-  return r;
-}
-
 /* The latest reader of the item in (low, high), -1 when there is none. */
 static int32_t latest_reader(const plim_track *track, int32_t item, int32_t low, int32_t high) {
   const plim_ids *readers = &track->problem->item[item].readers;
@@ -35,63 +29,56 @@ int32_t plim_track_next_reader(const plim_track *track, int32_t item, int32_t fr
   return best;
 }
 
-int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run) {
-  const plim_item *it = &track->problem->item[item];
-  return it->producer < 0 ? track->input_end[item] : track->end[(int64_t)run * track->outputs + it->write_index];
-}
+/* What a track keeps of one lifetime: of an item that a run has made, or of an input. */
+typedef struct kept_lifetime {
+  int32_t *end;
+  uint8_t *over;
+  int64_t bytes;
+} kept_lifetime;
 
-static int is_overwritten(const plim_track *track, int32_t item, int32_t run) {
+/* `run` is read only where the item is no input. */
+static kept_lifetime lifetime_at(const plim_track *track, int32_t item, int32_t run) {
   const plim_item *it = &track->problem->item[item];
-  return it->producer < 0 ? track->input_over[item] : track->over[(int64_t)run * track->outputs + it->write_index];
+  if (it->producer < 0) return (kept_lifetime){&track->input_end[item], &track->input_over[item], it->bytes};
+  const int64_t at = (int64_t)run * track->outputs + it->write_index;
+  return (kept_lifetime){&track->end[at], &track->over[at], it->bytes};
 }
 
 void plim_track_touch(plim_track *track, int32_t run) {
-  if (run < 0 || track->run[run].is_touched || track->problem->op[track->run[run].op].n_overwrites == 0) return;
+  if (!track->has_overwrites || run < 0) return;
+  if (track->run[run].is_touched || track->problem->op[track->run[run].op].n_overwrites == 0) return;
   track->run[run].is_touched = 1;
   track->touched[track->n_touched++] = run;
 }
 
 /* Account (sign 1) or cancel (sign -1) the giving back of a lifetime's bytes at its end. */
-static void account_end(plim_track *track, int32_t item, int32_t run, int sign) {
-  int64_t bytes = sign * track->problem->item[item].bytes;
-  int32_t end = plim_track_end(track, item, run);
-  if (end < 0) return;
-  if (is_overwritten(track, item, run)) {
-    plim_memory_profile_add(track->memory_profile, track->run[end].slot, -bytes, 0);
+static void account_end(plim_track *track, kept_lifetime lifetime, int sign) {
+  const int64_t bytes = sign * lifetime.bytes;
+  if (*lifetime.end < 0) return;
+  const int32_t slot = track->run[*lifetime.end].slot;
+  if (*lifetime.over) {
+    plim_memory_profile_add(track->memory_profile, slot, -bytes, 0);
   } else {
-    plim_memory_profile_add(track->memory_profile, track->run[end].slot, 0, bytes);
-  }
-}
-
-static void write_over(plim_track *track, int32_t item, int32_t run, int over) {
-  const plim_item *it = &track->problem->item[item];
-  if (it->producer < 0) {
-    track->input_over[item] = (uint8_t)over;
-  } else {
-    track->over[(int64_t)run * track->outputs + it->write_index] = (uint8_t)over;
-  }
-}
-
-static void write_end(plim_track *track, int32_t item, int32_t run, int32_t end) {
-  const plim_item *it = &track->problem->item[item];
-  if (it->producer < 0) {
-    track->input_end[item] = end;
-  } else {
-    track->end[(int64_t)run * track->outputs + it->write_index] = end;
+    plim_memory_profile_add(track->memory_profile, slot, 0, bytes);
   }
 }
 
 /* Take the end of a lifetime away; afterwards it must get a new one or vanish. */
-static void clear_end(plim_track *track, int32_t item, int32_t run) {
-  account_end(track, item, run, -1);
-  plim_track_touch(track, plim_track_end(track, item, run));
-  write_over(track, item, run, 0);
+static void clear_end(plim_track *track, kept_lifetime lifetime) {
+  account_end(track, lifetime, -1);
+  plim_track_touch(track, *lifetime.end);
+  *lifetime.over = 0;
 }
 
-static void set_end(plim_track *track, int32_t item, int32_t run, int32_t end) {
-  write_end(track, item, run, end);
-  account_end(track, item, run, 1);
+static void set_end(plim_track *track, kept_lifetime lifetime, int32_t end) {
+  *lifetime.end = end;
+  account_end(track, lifetime, 1);
   plim_track_touch(track, end);
+}
+
+static void move_end(plim_track *track, kept_lifetime lifetime, int32_t end) {
+  clear_end(track, lifetime);
+  set_end(track, lifetime, end);
 }
 
 static int32_t end_slot(const plim_track *track, int32_t item, int32_t run) {
@@ -118,8 +105,7 @@ void plim_track_add_reads(plim_track *track, int32_t r) {
     int32_t item = reads->at[i], made = lifetime_read_by(track, item, r);
     if (made == NO_LIFETIME) continue; /* whoever begins the lifetime adopts it */
     if (end_slot(track, item, made) >= track->run[r].slot) continue;
-    clear_end(track, item, made);
-    set_end(track, item, made, r);
+    move_end(track, lifetime_at(track, item, made), r);
   }
 }
 
@@ -130,8 +116,7 @@ void plim_track_remove_reads(plim_track *track, int32_t r) {
     int32_t item = reads->at[i], made = lifetime_read_by(track, item, r);
     if (made == NO_LIFETIME || plim_track_end(track, item, made) != r) continue;
     int32_t end = latest_reader(track, item, made < 0 ? -1 : track->run[made].slot, slot);
-    clear_end(track, item, made);
-    set_end(track, item, made, end < 0 ? made : end);
+    move_end(track, lifetime_at(track, item, made), end < 0 ? made : end);
   }
 }
 
@@ -141,8 +126,7 @@ static void add_write(plim_track *track, int32_t r, int32_t item) {
     if (end_slot(track, item, old) > slot) { /* later readers of the old lifetime are in the new one */
       int32_t stays = latest_reader(track, item, track->run[old].slot, slot);
       end = plim_track_end(track, item, old);
-      clear_end(track, item, old);
-      set_end(track, item, old, stays < 0 ? old : stays);
+      move_end(track, lifetime_at(track, item, old), stays < 0 ? old : stays);
     }
   } else if (next < 0 && track->problem->item[item].is_output) {
     end = -1;
@@ -150,17 +134,16 @@ static void add_write(plim_track *track, int32_t r, int32_t item) {
     int32_t orphan = latest_reader(track, item, slot, next < 0 ? INT32_MAX : track->run[next].slot);
     if (orphan >= 0) end = orphan;
   }
-  set_end(track, item, r, end);
+  set_end(track, lifetime_at(track, item, r), end);
   plim_memory_profile_add(track->memory_profile, slot, track->problem->item[item].bytes, 0);
 }
 
 static void remove_write(plim_track *track, int32_t r, int32_t item) {
   int32_t old = track->run[r].op_prev, end = plim_track_end(track, item, r);
-  clear_end(track, item, r);
+  clear_end(track, lifetime_at(track, item, r));
   plim_memory_profile_add(track->memory_profile, track->run[r].slot, -track->problem->item[item].bytes, 0);
   if (old < 0 || end == r) return; /* with no older lifetime the readers become orphans */
-  clear_end(track, item, old);
-  set_end(track, item, old, end);
+  move_end(track, lifetime_at(track, item, old), end);
 }
 
 void plim_track_add_writes(plim_track *track, int32_t r) {
@@ -197,11 +180,11 @@ static void settle_overwrites(plim_track *track, int32_t r) {
     int32_t in = op->overwrite[k].in, over = 0;
     if (!(ends >> k & 1)) continue;
     for (int32_t i = 0; i < op->n_overwrites; i++) over |= (chosen >> i & 1) && op->overwrite[i].in == in;
-    int32_t made = lifetime_read_by(track, in, r);
-    if (over == is_overwritten(track, in, made)) continue;
-    account_end(track, in, made, -1);
-    write_over(track, in, made, over);
-    account_end(track, in, made, 1);
+    kept_lifetime lifetime = lifetime_at(track, in, lifetime_read_by(track, in, r));
+    if (over == *lifetime.over) continue;
+    account_end(track, lifetime, -1);
+    *lifetime.over = (uint8_t)over;
+    account_end(track, lifetime, 1);
   }
 }
 

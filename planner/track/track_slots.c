@@ -20,6 +20,7 @@ static int32_t even_slot(int32_t i, int32_t n, int32_t size) {
 static void spread_evenly(plim_track *track, int32_t low, int32_t size, int32_t n) {
   int32_t to = low + size, from = low + size;
   plim_memory_profile *profile = track->memory_profile;
+  plim_memory_profile_forget(profile);
   /* first close up at the upper end, from above; then open up from below */
   while (from-- > low) {
     int32_t r = track->run_at[from];
