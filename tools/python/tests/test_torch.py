@@ -63,6 +63,23 @@ def shared_weights():
     return net, (torch.randn(256, 64), torch.randint(0, 10, (256,)))
 
 
+def recurrent():
+    """A GRU, which is in no graph of the compiler, and layers that may be recomputed."""
+
+    class Recurrent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = torch.nn.GRU(32, 32, batch_first=True)
+            layers = [torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.GELU()) for _ in range(6)]
+            self.layers = torch.nn.Sequential(*layers)
+
+        def forward(self, x, y):
+            return F.mse_loss(self.layers(self.net(x)[0]), y)
+
+    torch.manual_seed(0)
+    return Recurrent(), (torch.randn(64, 12, 32), torch.randn(64, 12, 32))
+
+
 def train(model, batch, step, steps=3):
     """Losses, parameters and buffers after some steps of SGD. Random numbers are drawn from one seed."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -321,19 +338,23 @@ class Uses(unittest.TestCase):
             self.refuses(name, pt.Unsupported, pt.compile, WithLoss(kind(net)), "1GiB")
         self.refuses("the model has no parameters", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
 
+    def test_a_percentage_of_a_step_with_a_part_in_no_graph_is_of_the_whole_step(self):
+        model, batch = recurrent()
+        whole = pt.compile(model, budget="100%")
+        whole(*batch)
+        self.assertEqual(whole.report().measured_bytes, whole.report().budget_bytes)
+        self.assertEqual(whole.report().planned.recomputed(), {})
+        for percent in (90, 80, 75):  # more plans than the compiler makes of one function by itself
+            less = pt.compile(model, budget=f"{percent}%")
+            less(*batch)
+            self.assertEqual(less.report().budget_bytes, whole.report().budget_bytes * percent // 100)
+            self.assertLessEqual(less.report().measured_bytes, less.report().budget_bytes)
+            self.assertTrue(less.report().planned.recomputed())
+
     def test_a_step_with_a_part_in_no_graph_is_refused_in_bytes_of_the_whole_step(self):
-        class Recurrent(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.net = torch.nn.GRU(32, 32, batch_first=True)
-
-            def forward(self, x, y):
-                return F.mse_loss(self.net(x)[0], y)
-
-        torch.manual_seed(0)
-        model, batch = Recurrent(), (torch.randn(16, 12, 32), torch.randn(16, 12, 32))
+        model, batch = recurrent()
         with self.assertRaises(plimsoll.DoesNotFit) as refused:
-            pt.compile(model, budget="100%")(*batch)
+            pt.compile(model, budget=700_000)(*batch)
         self.assertNotIn("within 1 B", str(refused.exception))
         self.assertIn("not all of the step is in its graphs", str(refused.exception))
         step = pt.compile(model, budget=refused.exception.smallest_bytes)
@@ -415,6 +436,18 @@ class Uses(unittest.TestCase):
 
         net, batch = shared_weights()
         self.refuses("compile() plans the graphs", pt.Unsupported, pt.plan, Broken(net), batch)
+
+    def test_a_plan_of_a_forward_that_counts_its_batches_in_a_buffer(self):
+        class Counts(WithLoss):
+            def forward(self, x, y):
+                self.batches += 1
+                return super().forward(x, y)
+
+        net, batch = shared_weights()
+        model = Counts(net)
+        model.register_buffer("batches", torch.zeros((), dtype=torch.long))
+        self.assertGreater(pt.plan(model, batch).plan.peak_bytes, 0)
+        self.assertEqual(model.batches, 0)
 
     def test_a_plan_is_for_a_loss_too(self):
         class Rows(WithLoss):

@@ -9,6 +9,7 @@ import typing
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.debugging import boxed_nop
+from torch._functorch.partitioners import _is_tangent
 from torch._guards import detect_fake_mode
 from torch import fx
 from torch.utils import _pytree as pytree
@@ -86,11 +87,15 @@ def _no_loss(what: str) -> Error:
 
 
 def _check_outputs(module: fx.GraphModule, n_forward_outputs: int):
-    """As check_loss, of a joint graph: what the forward returns beside new values of primals."""
+    """As check_loss, of a joint graph: what the forward returns beside new values of primals. Without a tangent it may be one
+    that the compiler returns to set an attribute, as a counter of batches, where there is one with a tangent."""
     output = next(node for node in module.graph.nodes if node.op == "output")
     rows = zip(pytree.arg_tree_leaves(*output.args)[:n_forward_outputs], output.meta.get("desc", ()))
     returned = [node for node, about in rows if type(about).__name__ == "PlainAOTOutput"]
     values: list[typing.Any] = [node.meta.get("val") for node in returned if isinstance(node, fx.Node)]
+    tangents = [node for node in module.graph.nodes if node.op == "placeholder" and _is_tangent(node)]
+    if len(values) > 1 and len(tangents) == 1:
+        values = [tangents[0].meta.get("val")]  # of the shape and type of the loss
     if len(values) > 1:
         raise _no_loss(f"{len(values)} tensors")
     if values and not (values[0].numel() == 1 and values[0].is_floating_point()):
@@ -196,6 +201,12 @@ def compiled(call, backend: str, partition, whole: bool, compiler=boxed_nop, che
         return compile_graph(module, inputs, **options)
 
     return torch.compile(call, backend=checked, dynamic=False, fullgraph=whole)
+
+
+def many_plans():
+    """The context in which one function may be compiled for many plans: what lies behind a graph break keeps its code, and so
+    the compiler counts the plans of all steps together."""
+    return torch._dynamo.config.patch(recompile_limit=1 << 16, accumulated_recompile_limit=1 << 16)
 
 
 def settings(backend: str, partition, key: str | None = None):
