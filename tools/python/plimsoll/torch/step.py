@@ -183,6 +183,7 @@ class _Shaped:
         self.settled = False  # a measured plan is taken, where there is one within the budget
         self.compiling = False  # the compiler may be asked
         self.breaks: list[str] = []  # why the compiler broke the graph
+        self.breaks_before: dict[str, int] = {}  # the compiler's counts, before it looked at the step
         self.reserved: int | None = None  # of the GPU, as Report.reserved_bytes
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.device = device_of(step.model)
@@ -198,15 +199,16 @@ class _Shaped:
         step, index = self.step, len(self.pieces)
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
-        keep_all = None
-        if not step.budget_bytes and (not self.budget_bytes or (index and not self.shares)):
-            # of several graphs that of the largest, until _share() knows them all
-            keep_all = graph.plan(None, measured=True)
-            self.budget_bytes = max(self.budget_bytes, parse_bytes(step.budget, keep_all.peak_bytes))
+        keep_all = None if self.budget_bytes else graph.plan(None, measured=True)
+        if keep_all and not self._new_breaks():
+            self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor":
             self._note_workspaces(joint, costs)
-        if step.backend == "inductor" and self.shares is None:
+        if not self.budget_bytes:  # a percentage of more than this graph: see _first_run()
+            assert keep_all
+            found = keep_all
+        elif step.backend == "inductor" and self.shares is None:
             found = self._plan_fused(graph, joint, joint.planner_graph(costs, extra, in_place=True), budget, split)
         else:
             found = self._plan(graph, budget)
@@ -376,9 +378,6 @@ class _Shaped:
 
     def _share(self):
         """Budgets of the graphs of one step. Each has the parameters and its own bytes, which add up to the budget."""
-        if isinstance(self.step.budget, str) and self.step.budget.strip().endswith("%"):
-            alone = sum(piece.planned.keep_all_bytes - self.resident for piece in self.pieces)
-            self.budget_bytes = parse_bytes(self.step.budget, self.resident + alone)
         least = [piece.graph.plan_smallest(measured=True)[0].peak_bytes for piece in self.pieces]
         most = [max(piece.planned.keep_all_bytes, low) for piece, low in zip(self.pieces, least)]
         room = self.budget_bytes - self.resident - sum(low - self.resident for low in least)
@@ -449,33 +448,47 @@ class _Shaped:
         return self.run(self.batch, self.named)
 
     def _first_run(self):
-        """Compiles and plans. In a step of several graphs, the second time with shares of the budget."""
-        for _ in range(2):
-            before = dict(counters["graph_break"])
-            self._compile()
-            self.compiling = True
-            try:
-                with quiet(), self._unchanged(), capture.settings(self.step.backend, self.partition, self.step.key()):
-                    self._run_once()
-            except torch._dynamo.exc.BackendCompilerFailed as failure:
-                raise capture.inner_error(failure).with_traceback(None) from None
-            except (TypeError, ValueError, RuntimeError, IndexError) as failure:
-                sentence = forward_failure(self.step.model, self.batch, self.named)
-                if sentence is None and isinstance(failure, torch._dynamo.exc.TorchDynamoException):
-                    raise
-                raise sentence or failed(self.batch, self.named, failure) from failure
-            finally:
-                self.compiling = False
-            if not self.pieces:
-                raise capture.Unsupported("the compiler found no graph with a backward in the step")
-            if self.shares:
-                return
-            self.breaks = [
-                " ".join(reason.split())[:200] for reason, n in counters["graph_break"].items() if n > before.get(reason, 0)
-            ]
-            if len(self.pieces) == 1:
-                return
+        """Compiles and plans. A step of several graphs is planned a second time, with shares of the budget. So is one with a
+        part in no graph whose budget is a percentage: of the step that recomputes nothing, as it was measured."""
+        self._plan_and_run()
+        if self.shares:
+            return
+        self.breaks = self._new_breaks()
+        is_known = self.budget_bytes > 0
+        if not is_known:
+            with self._unchanged():
+                whole = self._measure()
+            graphs = sum(piece.planned.keep_all_bytes - self.resident for piece in self.pieces)
+            self.budget_bytes = parse_bytes(self.step.budget, max(whole, self.resident + graphs))
+        if len(self.pieces) > 1:
             self._share()
+        if self.shares or not is_known:
+            self._plan_and_run()
+
+    def _new_breaks(self) -> list[str]:
+        """Why the compiler broke the graph since _plan_and_run() began."""
+        rows = counters["graph_break"].items()
+        return [" ".join(reason.split())[:200] for reason, n in rows if n > self.breaks_before.get(reason, 0)]
+
+    def _plan_and_run(self):
+        self.breaks_before = dict(counters["graph_break"])
+        self._compile()
+        self.compiling = True
+        try:
+            settings = capture.settings(self.step.backend, self.partition, self.step.key())
+            with quiet(), self._unchanged(), capture.many_plans(), settings:
+                self._run_once()
+        except torch._dynamo.exc.BackendCompilerFailed as failure:
+            raise capture.inner_error(failure).with_traceback(None) from None
+        except (TypeError, ValueError, RuntimeError, IndexError) as failure:
+            sentence = forward_failure(self.step.model, self.batch, self.named)
+            if sentence is None and isinstance(failure, torch._dynamo.exc.TorchDynamoException):
+                raise
+            raise sentence or failed(self.batch, self.named, failure) from failure
+        finally:
+            self.compiling = False
+        if not self.pieces:
+            raise capture.Unsupported("the compiler found no graph with a backward in the step")
 
     def _meter(self):
         """Run the step node by node, and learn what each op takes in it."""
@@ -533,13 +546,17 @@ class _Shaped:
             try:
                 measured = self._round()
             except DoesNotFit as refusal:
-                raise self._beside(refusal) from None
+                if self.set_aside == 0 or self.shares or self.step.backend == "inductor":
+                    raise self._beside(refusal) from None
+                return self._report(self._measure_smallest(refusal), round_)
             over = measured - self.budget_bytes
             plan = self.pieces[0].planned.plan
             if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
                 return self._report(measured, round_)
             if self.step.backend == "eager":
-                self.set_aside += max(0, over)
+                # a part in no graph may have its peak elsewhere than the plan: then all that is beside the plan is set aside
+                beside = measured - plan.peak_bytes if round_ > 1 and len(self.pieces) == 1 else 0
+                self.set_aside = max(self.set_aside + max(0, over), beside)
                 continue
             hopeless = self.refusal or (self.at_smallest and over > FAR * self.budget_bytes)
             if over > 0 and hopeless and self.level == self.top:
@@ -558,6 +575,16 @@ class _Shaped:
             if measured <= self.budget_bytes:
                 return self._report(measured, round_)
         raise self._too_large(measured, round_)
+
+    def _measure_smallest(self, refusal: DoesNotFit) -> int:
+        """The peak of a step by the plan of the fewest bytes: what is beside a plan may be less there than was set aside.
+        DoesNotFit: it is above the budget."""
+        self.set_aside = max(0, self.budget_bytes - refusal.smallest_bytes)
+        measured = self._round()
+        if measured > self.budget_bytes:
+            self.set_aside = measured - refusal.smallest_bytes
+            raise self._beside(refusal)
+        return measured
 
     def _beside(self, refusal: DoesNotFit) -> DoesNotFit:
         """A refusal in bytes of the whole step, where it is of a plan for what a measured step left."""
