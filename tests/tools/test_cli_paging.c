@@ -569,6 +569,14 @@ Test(cli_pages, a_page_file_that_was_there_before_a_refusal_is_there_after_it) {
   cr_expect_eq(plim_test_shell("test -e p")->status, 0, "the caller's file is gone");
 }
 
+Test(cli_pages, a_page_file_that_a_link_names_is_removed_and_the_link_stays) {
+  const program_run *run =
+      plim_test_shell("ln -s made p; $PLIMSOLL " TO_DISK "--steps 1 --page-file p && test -L p && test ! -e made");
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  run = plim_test_shell(": >made; $PLIMSOLL " TO_DISK "--steps 1 --page-file p && test -L p && test -e made");
+  cr_expect_eq(run->status, 0, "the caller's file is gone: %s", run->error);
+}
+
 Test(cli_pages, a_file_system_with_room_for_the_plan_and_little_more_is_enough) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");

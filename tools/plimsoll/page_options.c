@@ -1,4 +1,5 @@
 /* Plans that page or have several devices: their options, of which energy is one, and the rows of such plans. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "tools/plimsoll/page_options.h"
 
 #include <errno.h>
@@ -119,17 +120,18 @@ plim_status energy_choose(session *s) {
 
 /* ---- the page file ---- */
 
+/* Opening a link to a file that is not there makes that file. */
 int paging_makes_file(const options *o) {
   struct stat about;
-  return o->page_file && lstat(o->page_file, &about) != 0;
+  return o->page_file && stat(o->page_file, &about) != 0;
 }
 
+/* A link stays: the user made it. */
 void paging_remove_file(const session *s) {
   struct stat about;
-  const char *path = s->o->page_file;
-  if (s->makes_page_file && lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0) {
-    (void)unlink(path);
-  }
+  char *path = s->makes_page_file ? realpath(s->o->page_file, NULL) : NULL;
+  if (path && lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0) (void)unlink(path);
+  free(path);
 }
 
 /* ---- figures ---- */
