@@ -8,7 +8,8 @@
  * than that of a call before it with the same rates and powers.
  *
  * A plan of a file has the name of the search that it comes from, by budgets and effort. A search is not repeated with
- * equal budgets, rates and effort: the best kept plan is taken.
+ * equal budgets, rates and effort: the best kept plan is taken. A search that was cut short has no such name, since
+ * what it finds depends on what else the machine does. It is repeated, and the better plan is taken.
  *
  * A kept plan is believed as far as this call can see: its variants are rows of the profile, keep-all takes what the
  * profile says, its bound is not above that of this call, and the checker proves it with the times that the links have
@@ -282,16 +283,19 @@ static int is_of_use_with(const kept_plans *kept, const plim_plan *other, const 
   return is || (has_links(kept, other) && plim_paging_is_better(kept->options->paging, other, plan));
 }
 
-/* Has the search ended before its end? A limit of its own is part of its effort. */
-static int was_cut_short(const kept_plans *kept) {
-  if (plim_context_cancelled(kept->ctx)) return 1;
-  return kept->options->time_limit_ns == 0 && plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK);
+/* Has the search ended before its end? With a time limit it has, unless its plan is one that nothing beats, or any plan
+ * was enough. */
+static int was_cut_short(const kept_plans *kept, const plim_plan *plan) {
+  const plim_paging *paging = kept->options->paging;
+  if (plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK)) return 1;
+  if (kept->options->time_limit_ns == 0 || paging->first_plan) return 0;
+  return paging->powers || plan->time_ns > plan->bound_ns;
 }
 
 /* Name the plan of this call: its search, or a name that no plan has. */
-static void name_plan(const kept_plans *kept, char name[PLIM_PLANS_NAME_BYTES]) {
+static void name_plan(const kept_plans *kept, const plim_plan *plan, char name[PLIM_PLANS_NAME_BYTES]) {
   (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "%s", kept->search);
-  if (!was_cut_short(kept)) return;
+  if (!was_cut_short(kept, plan)) return;
   int32_t i = 0;
   do {
     (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "cut short %d", (int)i++);
@@ -304,7 +308,7 @@ static plim_status save_plans(const kept_plans *kept, const plim_plan *plan) {
   const plim_plan *list[PLIM_PLANS_MAX];
   const char *name[PLIM_PLANS_MAX];
   int32_t n = 0;
-  name_plan(kept, own);
+  name_plan(kept, plan, own);
   list[n] = plan;
   name[n++] = own;
   for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {

@@ -275,6 +275,32 @@ Test(paging_fronts, a_search_of_equal_effort_is_not_repeated) {
   }
 }
 
+/* What a search finds in a time depends on what else the machine does. */
+Test(paging_fronts, a_search_that_a_time_limit_ended_is_repeated_unless_nothing_beats_its_plan) {
+  for (int all = 0; all < 2; all++) {
+    paging_rig r = {0};
+    plim_status status;
+    int32_t was_kept = 0, reports = 0;
+    paging_rig_make(&r, 16, 1);
+    r.options.time_limit_ns = 100000000;
+    if (all) r.options.budget_bytes *= 2;
+    plim_context_set_progress(r.ctx, count_reports, &reports);
+    plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+    cr_assert(first && !was_kept, "%s", plim_context_error(r.ctx));
+    cr_assert_eq(first->time_ns == first->bound_ns, all, "%lld ns, at least %lld", (long long)first->time_ns,
+                 (long long)first->bound_ns);
+    reports = 0;
+    plim_plan *again = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+    cr_assert(again);
+    cr_expect_eq(reports == 0, all);
+    cr_expect_leq(again->time_ns, first->time_ns);
+    plim_plan_free(first);
+    plim_plan_free(again);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+}
+
 /* The later calls draw less. */
 Test(paging_fronts, a_kept_plan_of_least_energy_is_taken_where_it_keeps_the_deadline) {
   int32_t was_kept = 0, kept = 0;
