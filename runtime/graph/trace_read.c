@@ -7,6 +7,8 @@
 #include "runtime/graph/printable.h"
 #include "runtime/graph/trace_text.h"
 
+enum { FIRST_ROW_LINE = 2 };
+
 typedef struct own_trace {
   plim_trace trace; /* first: what callers hold */
   int64_t block_bytes;
@@ -25,7 +27,7 @@ typedef struct trace_draft {
   plim_context *ctx;
   const char *file;
   plim_trace head;
-  int64_t line, n_training_steps, total_ns; /* of all rows */
+  int64_t line, n_training_steps, total_ns, waited_ns; /* of all rows */
   int64_t free_ns[PLIM_PLAN_QUEUES];        /* end of the last row of each queue in its training step */
   int ended;
   char *chars; /* the graph's name is the first */
@@ -102,8 +104,8 @@ static void check_place(const plim_json_at *at, const trace_draft *draft, const 
 }
 
 /* Check that a row begins when the row before it in its training step ends. With queues it begins no earlier than the
- * row before it on its queue ends. Its end, and the sum of all times, must fit into 63 bits, because readers compute
- * them. */
+ * row before it on its queue ends. Its end, and the sums of all times and of all waits, must fit into 63 bits, because
+ * readers compute them. */
 static void check_times(const plim_json_at *at, trace_draft *draft, const plim_trace_row *row) {
   if (row->command == 0) memset(draft->free_ns, 0, sizeof draft->free_ns);
   int64_t *free_ns = &draft->free_ns[row->queue];
@@ -115,6 +117,8 @@ static void check_times(const plim_json_at *at, trace_draft *draft, const plim_t
   draft->total_ns = plim_add_checked(draft->total_ns, row->time_ns);
   if (draft->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
   if (*free_ns < 0) plim_json_fail(at, "time_ns", "and start_ns add up to more than 63 bits hold");
+  draft->waited_ns = plim_add_checked(draft->waited_ns, row->waited_ns);
+  if (draft->waited_ns < 0) plim_json_fail(at, "waited_ns", "and those before it add up to more than 63 bits hold");
 }
 
 static void read_row(plim_json_at *at, trace_draft *draft) {
@@ -249,6 +253,28 @@ static plim_status parse(plim_context *ctx, const char *file, const char *text, 
 
 plim_status plim_trace_load(plim_context *ctx, const char *path, plim_trace **out) {
   return plim_document_load(ctx, path, parse, out);
+}
+
+plim_status plim_trace_check(const plim_trace *trace, const char *path, const plim_plan *plan, const char *plan_path) {
+  char print[PLIM_FINGERPRINT_BYTES];
+  PLIM_TRY(plim_plan_fingerprint(plan, print));
+  if (strcmp(print, trace->plan) != 0) {
+    return plim_fail(trace->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, trace->plan,
+                     plan_path, print);
+  }
+  if (trace->n_commands != plan->n_commands) {
+    return plim_fail(trace->ctx, PLIM_EDATA, "%s: line 1: steps: is %d; %s has %d commands", path, trace->n_commands,
+                     plan_path, plan->n_commands);
+  }
+  for (int64_t r = 0; r < trace->n_rows; r++) {
+    const plim_trace_row *row = &trace->row[r];
+    const plim_command *command = &plan->command[row->command];
+    const int32_t op = command->kind == PLIM_COMMAND_RUN ? command->op : PLIM_NONE;
+    if (row->op == op && row->queue == command->queue) continue;
+    return plim_fail(trace->ctx, PLIM_EDATA, "%s: line %lld: op and queue are not those of command %d of %s", path,
+                     (long long)(r + FIRST_ROW_LINE), row->command, plan_path);
+  }
+  return PLIM_OK;
 }
 
 void plim_trace_free(plim_trace *trace) {

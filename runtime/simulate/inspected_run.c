@@ -27,14 +27,11 @@ static plim_status load_plan(plim_inspected_run *inspected, const char *path) {
 }
 
 static plim_status load_trace(plim_inspected_run *inspected, const char *path) {
-  char of_plan[PLIM_FILE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
+  char of_plan[PLIM_FILE_PATH_BYTES];
   PLIM_TRY(plim_trace_load(inspected->ctx, path, &inspected->trace));
   PLIM_TRY(plim_sibling_plan_path(inspected->ctx, path, of_plan));
   PLIM_TRY(load_plan(inspected, of_plan));
-  PLIM_TRY(plim_plan_fingerprint(inspected->plan, print));
-  if (strcmp(print, inspected->trace->plan) == 0) return PLIM_OK;
-  return plim_fail(inspected->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path,
-                   inspected->trace->plan, of_plan, print);
+  return plim_trace_check(inspected->trace, path, inspected->plan, of_plan);
 }
 
 static plim_status set_medians(plim_inspected_run *inspected) {

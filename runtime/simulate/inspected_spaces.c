@@ -9,27 +9,6 @@
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling.h"
 
-/* ---- plans that page ---- */
-
-/* NULL: the file is no plan that pages, whatever else it is; others say what is wrong with it. */
-static plim_plan *load_paged(plim_context *ctx, const char *path) {
-  plim_plan *plan = NULL;
-  plim_space_plan *spaces = NULL;
-  if (plim_space_plan_load_any(ctx, path, &plan, &spaces) != PLIM_OK) return NULL;
-  plim_space_plan_free(spaces);
-  if (plan && plan->n_page_spaces > 0) return plan;
-  plim_plan_free(plan);
-  return NULL;
-}
-
-static plim_status load_graph(plim_inspected_spaces *t, const char *plan) {
-  char path[PLIM_FILE_PATH_BYTES];
-  PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, path));
-  PLIM_TRY(plim_graph_load(t->ctx, path, &t->own_graph));
-  t->graph = t->own_graph;
-  return plim_plan_check(t->ctx, t->graph, t->paged);
-}
-
 /* ---- the step that is shown ---- */
 
 typedef struct candidate {
@@ -77,53 +56,59 @@ static plim_status take_transfers(plim_inspected_spaces *t) {
 }
 
 static plim_status load_trace(plim_inspected_spaces *t, const char *path, const char *plan) {
-  char print[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
-  PLIM_TRY(plim_plan_fingerprint(t->paged, print));
-  if (strcmp(print, t->trace->plan) != 0) {
-    return plim_fail(t->ctx, PLIM_EDATA, "%s: a trace of plan %.12s; %s is plan %.12s", path, t->trace->plan, plan,
-                     print);
-  }
+  PLIM_TRY(plim_trace_check(t->trace, path, t->paged, plan));
   PLIM_TRY(choose_step(t));
   return take_transfers(t);
 }
 
-static plim_status open_run(plim_inspected_spaces *t, const char *path, int *is) {
-  char beside[PLIM_FILE_PATH_BYTES];
-  const int is_plan = plim_sibling_is_plan(path);
-  *is = 0;
-  if (!is_plan && plim_sibling_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
-  t->paged = t->own_paged = load_paged(t->ctx, is_plan ? path : beside);
-  if (!t->paged) return PLIM_OK;
-  *is = 1;
-  PLIM_TRY(load_graph(t, is_plan ? path : beside));
-  if (!is_plan) PLIM_TRY(load_trace(t, path, beside));
-  PLIM_TRY(plim_paged_run_spaces(t->graph, t->paged, &t->own_plan));
-  t->plan = t->own_plan;
-  return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
-}
-
 /* ---- files ---- */
 
-static plim_status open_space_plan(plim_inspected_spaces *t, const char *path) {
+/* Load the plan at `path`: t->own_paged where it pages, t->own_plan where it is one over spaces, else none. */
+static plim_status load_plan(plim_inspected_spaces *t, const char *path) {
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_space_plan_load_any(t->ctx, path, &plan, &t->own_plan));
+  if (plan && plan->n_page_spaces > 0) {
+    t->paged = t->own_paged = plan;
+  } else {
+    plim_plan_free(plan);
+  }
+  return PLIM_OK;
+}
+
+/* trace NULL: the plan alone. */
+static plim_status open_paged(plim_inspected_spaces *t, const char *plan, const char *trace) {
+  PLIM_TRY(plim_plan_check(t->ctx, t->graph, t->paged));
+  if (trace) PLIM_TRY(load_trace(t, trace, plan));
+  return plim_paged_run_spaces(t->graph, t->paged, &t->own_plan);
+}
+
+/* A plan that has been loaded, with the graph beside it. */
+static plim_status open_plan(plim_inspected_spaces *t, const char *plan, const char *trace) {
   char beside[PLIM_FILE_PATH_BYTES];
-  plim_plan *other = NULL;
-  PLIM_TRY(plim_sibling_graph_path(t->ctx, path, beside));
-  PLIM_TRY(plim_space_plan_load_any(t->ctx, path, &other, &t->own_plan));
-  plim_plan_free(other);
-  t->plan = t->own_plan;
-  if (!t->plan) return PLIM_OK;
+  PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, beside));
   PLIM_TRY(plim_graph_load(t->ctx, beside, &t->own_graph));
   t->graph = t->own_graph;
-  PLIM_TRY(plim_space_plan_check(t->ctx, t->graph, t->plan));
-  return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
+  PLIM_TRY(t->paged ? open_paged(t, plan, trace) : plim_space_plan_check(t->ctx, t->graph, t->own_plan));
+  t->plan = t->own_plan;
+  PLIM_TRY(plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in));
+  return plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps);
+}
+
+/* What is wrong with a trace, or with the plan beside it, is for the reader of runs in one arena to say. Plans over
+ * spaces have no traces. */
+static plim_status open_trace(plim_inspected_spaces *t, const char *path) {
+  char plan[PLIM_FILE_PATH_BYTES];
+  plim_status status = plim_sibling_plan_path(t->ctx, path, plan);
+  if (status == PLIM_OK) status = load_plan(t, plan);
+  if (status == PLIM_OK && t->paged) return open_plan(t, plan, path);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 
 static plim_status open_file(plim_inspected_spaces *t, const char *path) {
-  int is = 0;
-  PLIM_TRY(open_run(t, path, &is));
-  if (!is && plim_sibling_is_plan(path)) PLIM_TRY(open_space_plan(t, path));
-  return t->plan ? plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps) : PLIM_OK;
+  if (!plim_sibling_is_plan(path)) return open_trace(t, path);
+  PLIM_TRY(load_plan(t, path));
+  return t->paged || t->own_plan ? open_plan(t, path, NULL) : PLIM_OK;
 }
 
 plim_status plim_inspected_spaces_open(plim_context *ctx, const char *path, plim_inspected_spaces *out) {

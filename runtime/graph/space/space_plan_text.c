@@ -305,27 +305,22 @@ typedef struct either {
   plim_space_plan **space_plan;
 } either;
 
-/* Is it a plan of version 2 or of a newer version? The reader of version 1 reports all other mistakes of a document. */
-static int is_over_spaces(plim_context *ctx, const char *file, const char *text, int64_t bytes) {
-  plim_json doc;
-  int yes = 0;
-  if (plim_json_parse(ctx, file, 0, text, bytes, &doc) == PLIM_OK) {
-    const char *kind = json_string_value(json_object_get(doc.root, "plimsoll"));
-    yes = kind && strcmp(kind, "plan") == 0 && json_integer_value(json_object_get(doc.root, "version")) >= VERSION;
-  }
-  plim_json_close(&doc);
-  return yes;
+/* Is it a plan of version 2 or of a newer version? */
+static int is_over_spaces(const plim_json *doc) {
+  const char *kind = json_string_value(json_object_get(doc->root, "plimsoll"));
+  return kind && strcmp(kind, "plan") == 0 && json_integer_value(json_object_get(doc->root, "version")) >= VERSION;
 }
 
-plim_status plim_space_plan_parse_any(plim_context *ctx, const char *file, const char *text, int64_t bytes,
-                                      plim_plan **plan, plim_space_plan **space_plan) {
-  if (is_over_spaces(ctx, file, text, bytes)) return plim_space_plan_parse(ctx, file, text, bytes, space_plan);
-  return plim_plan_parse(ctx, file, text, bytes, plan);
-}
-
+/* The reader of version 1 reports all mistakes of a document that is no plan over spaces. */
 static plim_status parse_either(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
   const either *e = out;
-  return plim_space_plan_parse_any(ctx, file, text, bytes, e->plan, e->space_plan);
+  plim_json doc;
+  const plim_status parsed = plim_json_parse(ctx, file, 0, text, bytes, &doc);
+  const int over_spaces = parsed == PLIM_OK && is_over_spaces(&doc);
+  if (over_spaces) read_plan(&doc, e->space_plan);
+  plim_json_close(&doc);
+  if (over_spaces || parsed == PLIM_ENOMEM) return doc.status;
+  return plim_plan_parse(ctx, file, text, bytes, e->plan);
 }
 
 plim_status plim_space_plan_load_any(plim_context *ctx, const char *path, plim_plan **plan,

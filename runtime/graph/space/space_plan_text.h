@@ -11,9 +11,4 @@ void plim_space_plan_write(plim_text *text, const plim_space_plan *plan);
 PLIM_MUST_USE plim_status plim_space_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
                                                 plim_space_plan **out);
 
-/* Make a plan of the text of either version, in *plan or in *space_plan; the other one is untouched. Errors as above.
- */
-PLIM_MUST_USE plim_status plim_space_plan_parse_any(plim_context *ctx, const char *file, const char *text,
-                                                    int64_t bytes, plim_plan **plan, plim_space_plan **space_plan);
-
 #endif

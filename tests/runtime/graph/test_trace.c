@@ -114,14 +114,39 @@ Test(trace, every_wrong_field_is_named_with_line_and_path) {
   plim_test_faults(parse, plim_test_golden("trace.jsonl"), faults, (int)(sizeof faults / sizeof *faults));
 }
 
-Test(trace, a_command_that_ends_after_63_bits_is_refused) {
-  plim_context *ctx = plim_test_context();
-  plim_text text = {.ctx = ctx};
+static plim_trace queues_head(void) {
   plim_trace head = {.name = "g", .planner = "p", .n_commands = 1, .has_queues = 1, .numerics.machine.threads = 1};
-  plim_trace_row row = {.name = "", .variant = "", .op = PLIM_NONE, .start_ns = INT64_MAX - 3, .time_ns = 3};
   memset(head.fingerprint, '0', sizeof head.fingerprint - 1);
   memset(head.plan, '0', sizeof head.plan - 1);
   memset(head.numerics.hash, '0', sizeof head.numerics.hash - 1);
+  return head;
+}
+
+Test(trace, waits_that_add_up_to_more_than_63_bits_are_refused) {
+  plim_context *ctx = plim_test_context();
+  plim_text text = {.ctx = ctx};
+  const plim_trace head = queues_head();
+  for (int more = 0; more < 2; more++) {
+    plim_trace_row row = {.name = "", .variant = "", .op = PLIM_NONE, .waited_ns = INT64_MAX - 3};
+    plim_trace_write_head(&text, &head);
+    plim_trace_write_row(&text, &head, &row);
+    row.training_step = 1;
+    row.waited_ns = 3 + more;
+    plim_trace_write_row(&text, &head, &row);
+    plim_trace_write_end(&text, 2);
+    cr_assert_eq(text.status, PLIM_OK);
+    cr_assert_eq(parse(ctx, text.chars, text.length, NULL), more ? PLIM_EDATA : PLIM_OK, "%s", plim_context_error(ctx));
+    plim_text_free(&text);
+  }
+  cr_assert_not_null(strstr(plim_context_error(ctx), "line 3: waited_ns: "), "%s", plim_context_error(ctx));
+  plim_test_context_end(ctx);
+}
+
+Test(trace, a_command_that_ends_after_63_bits_is_refused) {
+  plim_context *ctx = plim_test_context();
+  plim_text text = {.ctx = ctx};
+  const plim_trace head = queues_head();
+  plim_trace_row row = {.name = "", .variant = "", .op = PLIM_NONE, .start_ns = INT64_MAX - 3, .time_ns = 3};
   for (; row.time_ns <= 4; row.time_ns++) {
     plim_trace_write_head(&text, &head);
     plim_trace_write_row(&text, &head, &row);

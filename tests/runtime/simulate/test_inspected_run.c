@@ -10,6 +10,7 @@
 #include "runtime/graph/sibling.h"
 #include "runtime/inspect/decision_log.h"
 #include "runtime/simulate/simulation.h"
+#include "tests/support/child_program.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
@@ -104,6 +105,26 @@ Test(inspected_run, files_that_do_not_belong_together_are_refused) {
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "a trace of plan"), "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.runs, -7, "a failure wrote its output");
   rig_close(&r);
+}
+
+/* Another op, and a plan that has one command more. */
+Test(inspected_run, a_trace_whose_rows_are_not_the_commands_of_its_plan_is_refused) {
+  static const char *const edit[] = {"sed -i '3s/\"op\": [0-9]*/\"op\": 1000/' t.jsonl",
+                                     "sed -i -e '1s/\"steps\": [0-9]*/\"steps\": 1/' -e '3,$d' t.jsonl;"
+                                     "echo '{\"end\": true, \"training_steps\": 1}' >>t.jsonl"};
+  static const char *const words[] = {"line 3: op and queue are not those of command 1 of ", "line 1: steps: is 1; "};
+  for (int i = 0; i < 2; i++) {
+    rig r = rig_open(NULL, "70%");
+    const char *path = plim_test_path("t.jsonl");
+    plim_inspected_run run = {.runs = -7};
+    write_trace(&r, path);
+    cr_assert_eq(plim_sibling_save_trace(r.graph, r.made.plan, path), PLIM_OK);
+    cr_assert_eq(plim_test_shell(edit[i])->status, 0);
+    cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_EDATA);
+    cr_assert_not_null(strstr(plim_context_error(r.ctx), words[i]), "%s", plim_context_error(r.ctx));
+    cr_assert_eq(run.runs, -7, "a failure wrote its output");
+    rig_close(&r);
+  }
 }
 
 Test(inspected_run, an_online_run_is_simulated_again_and_has_its_decisions) {

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "runtime/graph/sibling.h"
+#include "tests/support/child_program.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
 #include "tests/support/paging_rig.h"
 
@@ -99,6 +101,34 @@ Test(inspected_spaces, a_run_in_one_arena_is_left_to_others) {
   cr_expect_null(run.plan);
   plim_inspected_spaces_close(&run);
   plim_plan_free(arena);
+}
+
+Test(inspected_spaces, a_trace_whose_rows_are_not_the_commands_of_its_plan_is_refused) {
+  const char *trace = plim_test_path("t.jsonl");
+  plim_inspected_spaces run = {.n_gaps = -7};
+  write_trace(trace);
+  cr_assert_eq(plim_test_shell("sed -i '2s/\"queue\": 0/\"queue\": 2/' t.jsonl")->status, 0);
+  cr_assert_eq(plim_inspected_spaces_open(r.ctx, trace, &run), PLIM_EDATA);
+  cr_expect(strstr(plim_context_error(r.ctx), "line 2: op and queue are not"), "%s", plim_context_error(r.ctx));
+  cr_expect_eq(run.n_gaps, -7, "a failure wrote its output");
+}
+
+/* A plan that could not be read for lack of memory is not taken for one of one arena. */
+static plim_status open_once(plim_context *ctx, void *user) {
+  plim_inspected_spaces run = {.ctx = ctx};
+  plim_status status = plim_inspected_spaces_open(ctx, user, &run);
+  if (status == PLIM_OK && !run.plan) status = PLIM_EPLAN;
+  plim_inspected_spaces_close(&run);
+  return status;
+}
+
+Test(inspected_spaces, every_refused_allocation_is_a_failure_that_leaves_nothing) {
+  static char path[PLIM_FILE_PATH_BYTES];
+  (void)strcpy(path, plim_test_path("t.jsonl"));
+  write_trace(path);
+  cr_assert_gt(plim_test_each_allocation(open_once, path), 10);
+  (void)strcpy(path, plim_test_path("t.plan.json"));
+  cr_assert_gt(plim_test_each_allocation(open_once, path), 10);
 }
 
 Test(inspected_spaces, the_trace_of_another_plan_is_refused) {
