@@ -8,13 +8,14 @@
 
 #include <stdio.h>
 
+#include "runtime/base/effort.h"
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/space/space_plan_text.h"
 
 static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files together; a larger one holds no plan */
-enum { HASH = 24, PREFIX_BYTES = HASH + 16 };
+enum { HASH = 24, PREFIX_BYTES = HASH + 16, READING_PARTS = 4 /* of a time limit one is for reading */ };
 
 /* ---- names ---- */
 
@@ -62,18 +63,17 @@ static plim_status find_names(const plim_graph *graph, const plim_platform *plat
 
 /* ---- reading ---- */
 
-/* The plan of a file; none where it is wrong. */
-static plim_status read_plan(plim_space_kept *kept, const plim_graph *graph, const char *path) {
-  plim_plan *other = NULL;
+/* The plan of a file; none where it is wrong. *left_bytes falls by those that were read. */
+static plim_status read_plan(plim_space_kept *kept, const plim_graph *graph, const char *path, int64_t *left_bytes) {
   plim_space_plan *plan = NULL;
   char *text = NULL;
   int64_t bytes = 0;
-  plim_status status = plim_file_read(kept->ctx, path, max_bytes, &text, &bytes);
-  if (status == PLIM_OK) status = plim_space_plan_parse_any(kept->ctx, path, text, bytes, &other, &plan);
+  plim_status status = plim_file_read(kept->ctx, path, *left_bytes, &text, &bytes);
+  *left_bytes -= bytes;
+  if (status == PLIM_OK) status = plim_space_plan_parse(kept->ctx, path, text, bytes, &plan);
   plim_file_release(kept->ctx, text, bytes);
-  plim_plan_free(other);
-  if (status == PLIM_OK && plan) status = plim_space_plan_check(kept->ctx, graph, plan);
-  if (status == PLIM_OK && plan) {
+  if (status == PLIM_OK) status = plim_space_plan_check(kept->ctx, graph, plan);
+  if (status == PLIM_OK) {
     kept->plan[kept->n++] = plan;
     return PLIM_OK;
   }
@@ -84,10 +84,13 @@ static plim_status read_plan(plim_space_kept *kept, const plim_graph *graph, con
 static plim_status read_all(plim_space_kept *kept, const plim_graph *graph, const char *prefix) {
   char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
+  int64_t left_bytes = max_bytes;
   int32_t n = 0;
   PLIM_TRY_OR_DONE(plim_allocate(kept->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));
   PLIM_TRY_OR_DONE(plim_cache_recent(kept->ctx, kept->path, prefix, PLIM_SPACE_KEPT, path, &n));
-  for (int32_t i = 0; i < n; i++) PLIM_TRY_OR_DONE(read_plan(kept, graph, path[i]));
+  for (int32_t i = 0; i < n && !plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK); i++) {
+    PLIM_TRY_OR_DONE(read_plan(kept, graph, path[i], &left_bytes));
+  }
 done:
   plim_release(kept->ctx, path, PLIM_SPACE_KEPT, sizeof *path);
   return status;
@@ -97,7 +100,11 @@ static plim_status open_folder(const plim_graph *graph, const plim_platform *pla
                                plim_space_kept *kept) {
   char prefix[PREFIX_BYTES];
   PLIM_TRY(find_names(graph, platform, o, prefix, kept->path));
-  if (kept->path[0]) PLIM_TRY(read_all(kept, graph, prefix));
+  if (kept->path[0]) {
+    const int64_t part_ns = plim_effort_share(o->time_limit_ns, READING_PARTS);
+    const int64_t outer_ns = plim_effort_begin(kept->ctx, plim_effort_deadline_of(plim_now_ns(), part_ns));
+    PLIM_TRY(plim_effort_end(kept->ctx, outer_ns, read_all(kept, graph, prefix)));
+  }
   kept->known_capacity = o->n_known + kept->n;
   PLIM_TRY(plim_allocate(kept->ctx, kept->known_capacity, sizeof(const plim_space_plan *), &kept->known));
   for (int32_t i = 0; i < o->n_known; i++) kept->known[kept->n_known++] = o->known[i];

@@ -237,7 +237,7 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
                                     .random = {1 + options->seed},
                                     .events = {.ctx = ctx},
                                     .best_events = {.ctx = ctx}};
-  int64_t loads = (int64_t)problem->platform->n_devices + problem->platform->n_links;
+  int64_t n_busy = (int64_t)problem->platform->n_devices + problem->platform->n_links;
   plim_status status;
   *found = (plim_space_found){.fits = 0};
   PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_taken, &search.link_taken));
@@ -246,8 +246,7 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
   PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->n, sizeof *search.order, &search.order));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *search.waiting, &search.waiting));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->n, sizeof *search.marked, &search.marked));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, loads, sizeof *search.load_ns, &search.load_ns));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, problem->platform->n_devices, sizeof *search.free_ns, &search.free_ns));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, n_busy, sizeof *search.busy_ns, &search.busy_ns));
   PLIM_TRY_OR_DONE(search_sequence(&search, found, out));
 done:
   plim_space_sequence_free(&search.now);
@@ -262,8 +261,7 @@ done:
   plim_release(ctx, search.order, problem->n, sizeof *search.order);
   plim_release(ctx, search.waiting, 2 * (int64_t)problem->n, sizeof *search.waiting);
   plim_release(ctx, search.marked, problem->n, sizeof *search.marked);
-  plim_release(ctx, search.load_ns, loads, sizeof *search.load_ns);
-  plim_release(ctx, search.free_ns, problem->platform->n_devices, sizeof *search.free_ns);
+  plim_release(ctx, search.busy_ns, n_busy, sizeof *search.busy_ns);
   plim_release(ctx, search.end_ns, search.end_capacity, sizeof *search.end_ns);
   return status;
 }

@@ -108,8 +108,7 @@ typedef struct plim_space_search_state {
   int32_t *order;       /* [nodes] of a start */
   int32_t *waiting;     /* [2][nodes] inputs that have not run, readers that have not */
   uint8_t *marked;      /* [nodes] */
-  double *load_ns;      /* [n_devices + n_links] scratch */
-  int64_t *free_ns;     /* [n_devices] scratch */
+  int64_t *busy_ns;     /* [n_devices + n_links] scratch */
   int64_t *end_ns;      /* [events] scratch */
   int64_t end_capacity;
   double joule_per_ns; /* of keep-all: what lateness is weighed with */

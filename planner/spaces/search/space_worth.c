@@ -121,39 +121,38 @@ typedef struct sums {
 } sums;
 
 /* When event e ends, if no command waits for bytes, and no copy for another copy: however copies are arranged, a
- * device has its runs in this order, and an event reads what it reads here. */
+ * device has its runs in this order, and an event reads what it reads here. A device is busy until its last run ends, a
+ * link at least for the sum of its copies. */
 static int64_t first_end(plim_space_search_state *search, const plim_space_sequence *s, int32_t e, int64_t ns) {
   const plim_space_event *v = &s->event[e];
-  int64_t begin = v->kind == PLIM_SPACE_RUN ? search->free_ns[v->at] : 0;
+  const int run = v->kind == PLIM_SPACE_RUN;
+  int64_t *busy_ns = &search->busy_ns[run ? v->at : search->problem->platform->n_devices + v->at];
+  int64_t begin = run ? *busy_ns : 0;
   for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
     if (search->end_ns[s->read[i]] > begin) begin = search->end_ns[s->read[i]];
   }
   const int64_t end = plim_integers_add_capped(begin, ns);
   search->end_ns[e] = end;
-  if (v->kind == PLIM_SPACE_RUN) search->free_ns[v->at] = end;
-  return end;
+  *busy_ns = run ? end : plim_integers_add_capped(*busy_ns, ns);
+  return plim_integers_larger(end, *busy_ns);
 }
 
 static sums add_up(plim_space_search_state *search, const plim_space_sequence *s) {
-  const int32_t devices = search->problem->platform->n_devices;
+  const plim_platform *p = search->problem->platform;
   sums sum = {0, 0, 0, 0, 0};
-  memset(search->load_ns, 0, (size_t)(devices + search->problem->platform->n_links) * sizeof *search->load_ns);
-  memset(search->free_ns, 0, (size_t)devices * sizeof *search->free_ns);
+  memset(search->busy_ns, 0, (size_t)(p->n_devices + p->n_links) * sizeof *search->busy_ns);
   for (int32_t e = 0; e < s->n; e++) {
     const plim_space_event *v = &s->event[e];
     int run = v->kind == PLIM_SPACE_RUN;
     int64_t ns =
         run ? plim_space_run_ns(search->problem, v->node, v->at) : plim_space_copy_ns(search->problem, v->node, v->at);
-    double *load = &search->load_ns[run ? v->at : devices + v->at];
     sum.joule += run ? plim_space_run_joule(search->problem, v->node, v->at)
                      : plim_space_copy_joule(search->problem, v->node, v->at);
     sum.serial_ns += (double)ns;
     sum.run_ns += run ? (double)ns : 0;
     sum.delay_ns += run || search->link_places[v->at] ? 0 : search->options->page_delay_share * (double)ns;
-    *load += (double)ns;
     const double end = (double)first_end(search, s, e, ns);
     if (end > sum.longest_ns) sum.longest_ns = end;
-    if (*load > sum.longest_ns) sum.longest_ns = *load;
   }
   return sum;
 }
