@@ -2,7 +2,7 @@
  *
  * Invariants: each clause has two watched bounds, and is looked at only when one of them is denied; a side of a
  * variable occurs in a clause at most once; reasons lie in one pool, which shrinks with the trail. */
-#include "planner/exact/lazy_clauses.h"
+#include "planner/exact/moccasin_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

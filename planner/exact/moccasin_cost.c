@@ -7,11 +7,10 @@
  * point of the dual of all rows together, so the sum is a bound. Example: a row has 10 bytes too many. Use a frees 6
  * bytes for 3 ns, use b 6 bytes for 6 ns. All of a and 4 / 6 of b are 3 + 4 ns. A later row may still charge b 2 ns. A
  * use that cannot be freed, but would have been too costly for its rows, needs no reason. */
-#include "planner/exact/staged.h"
+#include "planner/exact/moccasin_internal.h"
 
 #include <stdlib.h>
 
-#include "planner/exact/lazy_clauses.h"
 #include "runtime/base/groups.h"
 #include "runtime/base/integers.h"
 

@@ -5,12 +5,11 @@
  * stage that one of the node's repeats can still take. That is the compulsory part of its lifetime (as in cumulative
  * scheduling). Where compulsory parts exceed the limit, there is a conflict. Where those of one more node would
  * exceed it, a repeat of that node must run between the position and its reader. */
-#include "planner/exact/staged.h"
+#include "planner/exact/moccasin_internal.h"
 
 #include <stdlib.h>
 
 #include "planner/exact/dag.h"
-#include "planner/exact/lazy_clauses.h"
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 

@@ -14,13 +14,12 @@
  *
  * Clauses hold everywhere, and all searches share them. Sources: Luby, Sinclair, Zuckerman 1993;
  * Moskewicz et al., Chaff, DAC 2001; Shaw, CP 1998. */
-#include "planner/exact/staged.h"
+#include "planner/exact/moccasin_internal.h"
 
 #include <assert.h>
 
 #include "planner/exact/dag.h"
 #include "planner/exact/exact_tuning.h"
-#include "planner/exact/lazy_clauses.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/random.h"

@@ -1,8 +1,39 @@
-/* Spaces and queues, and commands with copies: from a list in some order to a plan with addresses and waits. */
+/* Links and costs, spaces and queues, and commands with copies: from a list in some order to a plan with addresses and
+ * waits. */
 #ifndef PLIM_PLANNER_PAGING_COMMAND_LIST_H
 #define PLIM_PLANNER_PAGING_COMMAND_LIST_H
 
 #include "planner/planner.h"
+
+/* ==== links and costs (copy_cost.c) ==== */
+
+/* The time of a copy: its latency, and its bytes divided by the bandwidth; 2^53 ns at most. */
+int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes);
+
+/* The time of a copy to the page space (in 0), or from it (in 1). */
+int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
+
+/* The delay share in thousandths, as spaces of a plan have it. */
+int32_t plim_paging_delay_permille(const plim_paging *paging);
+
+/* Is plan `a` better than plan `b`? The faster plan is. With powers the plan that is less late is better, then the one
+ * of less energy. */
+int plim_paging_is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b);
+
+/* Keep the better of two plans in *best, and free the other one. plan: NULL is legal. Returns 1 where it is the best
+ * now. */
+int plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
+
+/* A bound that was proved for one arena does not hold where pages are allowed: keep-all's time does. */
+void plim_paging_bound_by_keep_all(plim_plan *draft);
+
+/* Make a plan of a draft (plim_plan_from_parts), for another budget of the arena. A bound for fewer bytes does not hold
+ * for more; keep-all's time does. */
+PLIM_MUST_USE plim_status plim_paging_plan_for(const plim_graph *graph, const plim_plan *draft, int64_t budget_bytes,
+                                               plim_plan **out);
+
+/* The time by which a plan misses the deadline; 0: it keeps it, or there is none. */
+int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 
 /* ==== spaces and queues (queue_spaces.c) ==== */
 

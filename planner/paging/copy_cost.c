@@ -1,5 +1,5 @@
 /* Times and delays of copies, and the better one of two plans. */
-#include "planner/paging/paging.h"
+#include "planner/paging/command_list.h"
 #include "runtime/base/integers.h"
 
 int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes) {

@@ -1,5 +1,5 @@
 /* A copy of a graph from which storages and ops can be left out. */
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
  * mark. In the plan each "home in" is a copy, and so is what u leaves (home_plan.c). */
 #include <stdio.h>
 
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "runtime/base/integers.h"
 

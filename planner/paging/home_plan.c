@@ -6,8 +6,7 @@
  * is followed by a copy of it to its home. A step of another graph, evaluation, has the same homes at the same
  * offsets. */
 
-#include "planner/paging/command_list.h"
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 
 enum { SPACES = 2 };

@@ -10,7 +10,7 @@
  * planner/spaces/problem/space_lower.c walks sequences in the same three steps. There a node has one output, a drop
  * ends it, a command may copy several, and waits and a plan come out. Here a node has several storages, results are
  * written over inputs, updates wait for their readers, and a list comes out, in which copies still move. */
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Example: in space "arena" op 0 writes x and y, op 1 reads x, op 2 updates the parameter w. The problem has a node for
  * each op. Node 0 has the bytes of x and y together, node 1 reads node 0, and node 2 runs once, on the first device. w
  * has no node: its bytes are constant_bytes. */
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* Runs the search of planner/spaces on a training step. That search counts more bytes than a plan needs, and knows no
  * addresses. So its budgets are not those of the options. They are the bytes that it counts for the best plan so far,
  * which is known to fit. They shrink where a plan of what the search found does not pack. */
-#include "planner/paging/command_list.h"
-#include "planner/paging/paging.h"
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/spaces/problem/space_sequence.h"
 #include "planner/spaces/search/space_search.h"

@@ -1,6 +1,6 @@
 /* Makes profiles without the variants of much workspace. A plan takes the fastest variant that there is, whatever its
  * workspace. With less workspace to choose from, less has to page. */
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 
 /* Bytes that the budget leaves for the workspace of an op, beside its operands and what persists. */
 static int64_t workspace_room(const plim_graph *g, const plim_op *op, int64_t budget_bytes) {

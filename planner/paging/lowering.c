@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"

@@ -2,6 +2,7 @@
  * fits into more: where that search finds nothing cheaper, a budget has the plan of the budget before, or
  * keep-all's. */
 #include "planner/front/front.h"
+#include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
 
 typedef struct page_front {

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "planner/front/front.h"
-#include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 #include "planner_hash.h"
 #include "runtime/base/cache.h"
 #include "runtime/base/effort.h"

@@ -22,8 +22,7 @@
 #include <string.h>
 
 #include "planner/one_arena/arena_plan.h"
-#include "planner/paging/paging.h"
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"

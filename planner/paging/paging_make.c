@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "planner/one_arena/arena_plan.h"
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 
 /* ---- options ---- */
 

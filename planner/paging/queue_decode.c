@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"

@@ -8,7 +8,7 @@
  * with interprocessor communication times, SIAM J. Comput. 1989. */
 #include <stdlib.h>
 
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

@@ -1,6 +1,6 @@
 /* Places runs in the order given. Each is on the device where it ends first, as if copies never waited for each other.
  * Bytes are not counted, as decoding does that. */
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 
 typedef struct end_placement {
   const plim_queue_runs *runs;

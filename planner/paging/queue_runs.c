@@ -1,5 +1,5 @@
 /* Reads the runs of a plan of one arena: who reads and writes what in them. */
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 
 static void count_accesses(const plim_op *op, int32_t *count) {
   for (int32_t i = 0; i < op->n_reads; i++) count[op->reads[i]]++;

@@ -6,9 +6,7 @@
  * With one device the candidates differ in what is paged. */
 #include <string.h>
 
-#include "planner/paging/command_list.h"
-#include "planner/paging/paging.h"
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/paging/paging_tuning.h"
 #include "runtime/base/effort.h"
 

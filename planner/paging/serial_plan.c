@@ -10,8 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "planner/paging/command_list.h"
-#include "planner/paging/paging.h"
+#include "planner/paging/paging_internal.h"
 
 typedef struct serial_pass {
   plim_context *ctx;

@@ -1,6 +1,6 @@
 /* planner/exact/lazy_clauses.c: clause learning against trying all values, on small random systems of forbidden
  * combinations. */
-#include "planner/exact/lazy_clauses.h"
+#include "planner/exact/moccasin_internal.h"
 
 #include <criterion/criterion.h>
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "planner/paging/command_list.h"
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/spaces/problem/space_sequence.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/random_graph.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "planner/planner.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"

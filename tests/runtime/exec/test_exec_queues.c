@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "planner/paging/command_list.h"
-#include "planner/paging/paging_search_internal.h"
+#include "planner/paging/paging_internal.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/trace.h"
