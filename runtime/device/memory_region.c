@@ -1,6 +1,9 @@
 /* Memory regions of page spaces. The page file is locked, and all its blocks are allocated at open. It is read and
  * written at offsets, so that threads share nothing but the file. Opening tries once whether direct I/O works with
- * blocks of PLIM_ALIGN bytes. */
+ * blocks of PLIM_ALIGN bytes.
+ *
+ * Where another program cuts the file, later writes make it longer again, and what they leave out reads as zeros. So the
+ * file has one block more, which is never written: a file that was cut stays too short, and each read looks at that. */
 #define _GNU_SOURCE /* O_TMPFILE, O_DIRECT, MAP_ANONYMOUS */
 #include "runtime/device/memory_region.h"
 
@@ -65,10 +68,11 @@ static plim_status open_file(plim_context *ctx, const char *path, int *out) {
   return PLIM_OK;
 }
 
+/* Give the file the blocks of a region, and the last one. */
 static plim_status give_blocks(plim_context *ctx, const char *name, int fd, int64_t bytes) {
   int error;
   do {
-    error = posix_fallocate(fd, 0, (off_t)bytes);
+    error = bytes <= INT64_MAX - PLIM_ALIGN ? posix_fallocate(fd, 0, (off_t)(bytes + PLIM_ALIGN)) : EFBIG;
   } while (error == EINTR);
   if (error == 0) return PLIM_OK;
   if (error == ENOSPC || error == EFBIG) {
@@ -223,6 +227,12 @@ static int read_file(int fd, char *to, int64_t bytes, int64_t offset) {
   return 0;
 }
 
+/* Was the file cut? It is asked after a read, during which that may happen. */
+static int is_cut(const plim_memory_region *region) {
+  struct stat about;
+  return fstat(region->fd, &about) != 0 || about.st_size < region->bytes + PLIM_ALIGN;
+}
+
 int plim_memory_region_write(const plim_memory_region *region, plim_page_ring *ring, void *to, const void *from,
                              int64_t bytes) {
   if (region->fd < 0) {
@@ -242,8 +252,9 @@ int plim_memory_region_read(const plim_memory_region *region, plim_page_ring *ri
     return 0;
   }
   int64_t offset = (const char *)from - region->base, moved = moved_bytes(region, bytes);
-  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, region->fd, 0, to, moved, offset)
-                                            : read_file(region->fd, to, moved, offset);
+  const int error = ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, region->fd, 0, to, moved, offset)
+                                                       : read_file(region->fd, to, moved, offset);
+  return error == 0 && is_cut(region) ? ENODATA : error;
 }
 
 /* ---- between two steps ---- */
@@ -255,6 +266,7 @@ static plim_status exchange(plim_context *ctx, const plim_memory_region *region,
   void *block = NULL;
   PLIM_TRY(plim_guarded_alloc(ctx, block_bytes, 0, &block));
   int error = read_file(region->fd, block, block_bytes, begin);
+  if (error == 0 && is_cut(region)) error = ENODATA;
   if (error == 0 && writes) {
     memcpy((char *)block + (at - begin), host, (size_t)bytes);
     error = write_file(region->fd, block, block_bytes, begin);

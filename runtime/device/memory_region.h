@@ -40,7 +40,7 @@ void plim_memory_region_close(plim_memory_region *region); /* a zeroed one is le
 /* Copy from memory to a page space (write) or back (read), on any thread. Addresses are multiples of PLIM_ALIGN, and
  * both sides have room for `bytes` rounded up to it.
  *   ring  in  of this thread; NULL: pread and pwrite
- * Returns 0 or an errno: ENODATA where the file ends too early. */
+ * Returns 0 or an errno: ENODATA where the file ends too early, since another program has cut it. */
 int plim_memory_region_write(const plim_memory_region *region, plim_page_ring *ring, void *to, const void *from,
                              int64_t bytes);
 int plim_memory_region_read(const plim_memory_region *region, plim_page_ring *ring, void *to, const void *from,

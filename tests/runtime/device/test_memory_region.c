@@ -79,7 +79,7 @@ Test(memory_region, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
   cr_assert_eq(ftruncate(region.fd, 6 << 20), 0);
   for (int with = 0; with < (ring ? 2 : 1); with++) {
     cr_expect_eq(plim_memory_region_read(&region, with ? ring : NULL, memory, region.base, 9 << 20), ENODATA);
-    cr_expect_eq(plim_memory_region_read(&region, with ? ring : NULL, memory, region.base, 5 << 20), 0);
+    cr_expect_eq(plim_memory_region_read(&region, with ? ring : NULL, memory, region.base, 5 << 20), ENODATA);
   }
   int own = region.fd;
   region.fd = open(plim_test_path("pages"), O_RDONLY | O_CLOEXEC);
@@ -91,6 +91,22 @@ Test(memory_region, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
   plim_memory_region_close(&region);
   plim_guarded_free(memory, SPACE);
   plim_page_ring_close(ring);
+}
+
+/* The hole would read as zeros. */
+Test(memory_region, a_file_that_was_cut_and_written_again_is_an_errno) {
+  plim_memory_region region;
+  void *memory = NULL;
+  cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  there_and_back(&region, NULL, memory, 4000);
+  cr_assert_eq(truncate(plim_test_path("pages"), 0), 0);
+  cr_assert_eq(plim_memory_region_write(&region, NULL, region.base + SPACE - (1 << 20), memory, 1 << 20), 0);
+  cr_expect_eq(plim_memory_region_read(&region, NULL, memory, region.base + 5 * PLIM_ALIGN, 4000), ENODATA);
+  cr_expect_eq(plim_memory_region_get(ctx, &region, memory, region.base + 5 * PLIM_ALIGN, 4000), PLIM_EIO);
+  plim_memory_region_close(&region);
+  plim_guarded_free(memory, 2 * SPACE);
 }
 
 /* The library's syscall: calls of io_uring_enter from number fail_from to fail_to fail with fail_errno. */
