@@ -127,3 +127,41 @@ Test(space_kept, a_plan_of_another_graph_is_not_believed, .fini = plim_test_fold
   joint_case_free(&c);
   plim_test_context_end(ctx);
 }
+
+/* Make every file of the folder that begins so longer than half of what all may have. */
+static int pad(const char *folder, const char *prefix) {
+  static char spaces[40 << 20];
+  int n = 0;
+  memset(spaces, ' ', sizeof spaces);
+  DIR *files = opendir(folder);
+  cr_assert_not_null(files);
+  for (const struct dirent *entry = readdir(files); entry; entry = readdir(files)) {
+    if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) continue;
+    FILE *file = fopen(plim_test_path(entry->d_name), "a");
+    cr_assert(file && fwrite(spaces, sizeof spaces, 1, file) == 1);
+    (void)fclose(file);
+    n++;
+  }
+  (void)closedir(files);
+  return n;
+}
+
+Test(space_kept, a_call_reads_no_more_bytes_than_all_files_may_have, .fini = plim_test_folder_remove) {
+  plim_context *ctx = plim_test_context();
+  const char *folder = plim_test_folder();
+  joint_case c;
+  plim_space_kept kept;
+  plim_space_options options = plim_space_options_default();
+  cr_assert_eq(joint_case_make(ctx, 2, JOINT_OPS, &c), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int more = 0; more < 2; more++) cr_assert_geq(found(ctx, &c, folder, more, 1, 1), 0);
+  options.front_folder = folder;
+  options.budget = c.budget;
+  for (int padded = 0; padded < 2; padded++) {
+    if (padded) cr_assert_eq(pad(folder, "spaces-"), 2);
+    cr_assert_eq(plim_space_kept_open(c.graph, c.platform, &options, &kept), PLIM_OK);
+    cr_expect_eq(kept.n, padded ? 1 : 2);
+    plim_space_kept_close(&kept);
+  }
+  joint_case_free(&c);
+  plim_test_context_end(ctx);
+}
