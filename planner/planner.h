@@ -121,8 +121,7 @@ typedef struct plim_plan_options {
   int64_t time_limit_ns;
   /* Folder of the plan fronts that are kept between runs; "": the user's cache folder; NULL: none. With it, the plan of
    * a finite budget is the fastest known within it, from this call or an earlier one. So a larger budget never gives a
-   * slower plan. A search is not repeated with equal effort; with `paging` it is where time_limit_ns ended it. A front
-   * that cannot be read or written is no failure */
+   * slower plan. No search of equal effort is repeated, but one with `paging` that ran out of time. A bad file is none */
   const char *front_folder;
   /* NULL: every byte stays in the arena. Only plim_plan_make, plim_plan_search and plim_plan_front read it */
   const plim_paging *paging;

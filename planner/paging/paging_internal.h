@@ -1,6 +1,6 @@
 /* What the files of this folder share. Planners of steps that may page, with and without homes in the page space, and
- * the graphs and profiles that they plan. Then the two searches for a plan over queues. The queue search has the runs of
- * a plan of one arena, and looks for their devices and copies. The joint search looks for runs, devices and copies
+ * the graphs and profiles that they plan. Then the two searches for a plan over queues. The queue search has the runs
+ * of a plan of one arena, and looks for their devices and copies. The joint search looks for runs, devices and copies
  * together: it is that of planner/spaces, on a training step as a problem over spaces. */
 #ifndef PLIM_PLANNER_PAGING_PAGING_INTERNAL_H
 #define PLIM_PLANNER_PAGING_PAGING_INTERNAL_H

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-
 static void set_link(plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
   spaces->latency_ns[from][to] = latency_ns;
   spaces->bytes_per_ns[from][to] = bytes_per_ns;

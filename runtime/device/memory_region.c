@@ -2,8 +2,9 @@
  * written at offsets, so that threads share nothing but the file. Opening tries once whether direct I/O works with
  * blocks of PLIM_ALIGN bytes.
  *
- * Where another program cuts the file, later writes make it longer again, and what they leave out reads as zeros. So the
- * file has one block more, which is never written: a file that was cut stays too short, and each read looks at that. */
+ * Where another program cuts the file, later writes make it longer again, and what they leave out reads as zeros. So
+ * the file has one block more, which is never written: a file that was cut stays too short, and each read looks at
+ * that. */
 #define _GNU_SOURCE /* O_TMPFILE, O_DIRECT, MAP_ANONYMOUS */
 #include "runtime/device/memory_region.h"
 

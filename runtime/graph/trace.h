@@ -69,8 +69,8 @@ typedef struct plim_trace {
 PLIM_MUST_USE plim_status plim_trace_load(plim_context *ctx, const char *path, plim_trace **out);
 void plim_trace_free(plim_trace *trace); /* NULL is legal */
 
-/* Check that a trace is one of runs of the plan: it names the plan's fingerprint, and its rows have the op and the queue
- * of each command.
+/* Check that a trace is one of runs of the plan: it names the plan's fingerprint, and its rows have the op and the
+ * queue of each command.
  *   path, plan_path  in  of both files, for the sentence
  * PLIM_EDATA: it is not; PLIM_ENOMEM. O(rows + plan). */
 PLIM_MUST_USE plim_status plim_trace_check(const plim_trace *trace, const char *path, const plim_plan *plan,

@@ -28,7 +28,7 @@ typedef struct trace_draft {
   const char *file;
   plim_trace head;
   int64_t line, n_training_steps, total_ns, waited_ns; /* of all rows */
-  int64_t free_ns[PLIM_PLAN_QUEUES];        /* end of the last row of each queue in its training step */
+  int64_t free_ns[PLIM_PLAN_QUEUES];                   /* end of the last row of each queue in its training step */
   int ended;
   char *chars; /* the graph's name is the first */
   draft_row *row;
