@@ -120,8 +120,8 @@ typedef struct plim_plan_options {
    * plim_plan_search less than 50 ms counts as 50 ms, so that a small graph has a plan */
   int64_t time_limit_ns;
   /* Folder of the plan fronts that are kept between runs; "": the user's cache folder; NULL: none. With it, the plan of
-   * a finite budget is the fastest known within it, from this call or an earlier one. So a larger budget never gives a
-   * slower plan. No search of equal effort is repeated, but one with `paging` that ran out of time. A bad file is none */
+   * a finite budget is the fastest known within it, from this or an earlier call, so that a larger budget never gives a
+   * slower plan. No effort is repeated, but one with paging that ran out of time. A front that fails is no failure */
   const char *front_folder;
   /* NULL: every byte stays in the arena. Only plim_plan_make, plim_plan_search and plim_plan_front read it */
   const plim_paging *paging;
