@@ -5,7 +5,7 @@
  *   list  all placed boxes sorted by offset; those that do not overlap in time are passed over. For plain boxes. Where
  *         thousands overlap, this is twenty times as fast as to list and sort them.
  *   tree  over the boxes by begin; each node has the latest end of what is placed below it, and finds those that
- *         overlap. For boxes with gaps, hints or alignments of their own, and for very many boxes of which few overlap.
+ *         overlap. For boxes with gaps or alignments of their own, and for very many boxes of which few overlap.
  * Invariant: placed boxes do not overlap. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
 #include "planner/pack/packers.h"
 
@@ -170,22 +170,7 @@ static void put(plim_fit *fit, int32_t b, int64_t place, int64_t *offset) {
   }
 }
 
-/* Place the boxes whose hint is free and ends below the limit. Only the tree reads hints. */
-static void put_hinted(plim_fit *fit, const int32_t *order, int64_t limit, int64_t *offset) {
-  const plim_units *units = fit->units;
-  for (int32_t k = 0; k < units->n && !units->is_plain; k++) {
-    int32_t b = order[k];
-    int64_t hint = units->hint[b];
-    if (offset[b] >= 0 || hint < 0 || hint > limit - units->size[b]) continue;
-    int32_t n = list_barriers(fit, b, offset);
-    int is_free = 1;
-    for (int32_t i = 0; i < n; i++) is_free &= hint <= fit->barrier[i].low || hint >= fit->barrier[i].high;
-    if (is_free) put(fit, b, hint, offset);
-  }
-}
-
-int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
-                     int64_t *offset) {
+int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int may_stop, int64_t *offset) {
   const plim_units *units = fit->units;
   int64_t packed_size = 0;
   fit->n_list = 0;
@@ -194,7 +179,6 @@ int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t 
     offset[b] = -1;
     if (units->fixed[b] >= 0) put(fit, b, units->fixed[b], offset);
   }
-  put_hinted(fit, order, hint_limit, offset);
   for (int32_t k = 0; k < units->n; k++) {
     int32_t b = order[k];
     if (offset[b] >= 0) continue;

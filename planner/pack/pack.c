@@ -39,7 +39,6 @@ typedef struct pack_state {
   int64_t goal;                              /* a packed size that is small enough, in units */
   int32_t has_target;                        /* 1: the goal is the caller's target; 0: it is the peak */
   int32_t may_give_up;                       /* 1: the first order may be given up, since skyline packing is possible */
-  int64_t hint_limit;                        /* of plim_fit_run */
 } pack_state;
 
 static int by_key(const void *a, const void *b) {
@@ -73,7 +72,7 @@ static int64_t keep_order(pack_state *pack, int64_t packed_units) {
 /* First-fit (or best-fit) in pack->order. */
 static int64_t try_order(pack_state *pack, int best_fit) {
   int may_stop = pack->packed_units < INT64_MAX || pack->may_give_up;
-  return keep_order(pack, plim_fit_run(pack->fit, pack->order, best_fit, pack->hint_limit, may_stop, pack->trial));
+  return keep_order(pack, plim_fit_run(pack->fit, pack->order, best_fit, may_stop, pack->trial));
 }
 
 /* Move each box that sticks out to a random place before its own in the order. */
@@ -96,8 +95,8 @@ static int may_go_on(const pack_state *pack) {
 }
 
 /* Repair the best order by moves and first-fit. A round that packs higher than the one before is taken back.
- * Best-fit, or hints, may have packed the best order. First-fit may then need many rounds to come down to its size, and
- * each of these rounds begins with the best order. Two other rules were no better on average, on problems with fixed
+ * Best-fit may have packed the best order. First-fit may then need many rounds to come down to its size, and each of
+ * these rounds begins with the best order. Two other rules were no better on average, on problems with fixed
  * offsets or alignments: to begin with first-fit's own size, and to repair by best-fit after best-fit. */
 static void repair_order(pack_state *pack, int32_t rounds) {
   const size_t order_size = (size_t)pack->units.n * sizeof *pack->order;
@@ -106,7 +105,7 @@ static void repair_order(pack_state *pack, int32_t rounds) {
   int64_t now = pack->packed_units;
   memcpy(pack->order, pack->best_order, order_size);
   /* what refused rounds return to */
-  (void)plim_fit_run(pack->fit, pack->order, 0, pack->hint_limit, 1, pack->trial_before_move);
+  (void)plim_fit_run(pack->fit, pack->order, 0, 1, pack->trial_before_move);
   memcpy(pack->trial, pack->best, trial_size);
   for (int32_t round = 0; round < rounds && may_go_on(pack); round++) {
     memcpy(pack->before_move, pack->order, order_size);
@@ -156,9 +155,8 @@ done:
   return status;
 }
 
-/* Pack all orders, by first-fit and by best-fit. Hints count up to a top of hint_limit. */
-static void try_family(pack_state *pack, int64_t hint_limit) {
-  pack->hint_limit = hint_limit;
+/* Pack all orders, by first-fit and by best-fit. */
+static void try_orders(pack_state *pack) {
   for (int order = 0; order < 2 * FIT_ORDERS && may_go_on(pack); order++) {
     sort_boxes(pack, (fit_order)(order / 2), pack->order);
     (void)try_order(pack, order & 1);
@@ -197,8 +195,7 @@ static plim_status run_methods(pack_state *pack, int32_t rounds) {
   pack->may_give_up =
       pack->units.n >= (rounds > 0 ? pack_tuning.pack.skyline_boxes : pack_tuning.pack.skyline_boxes_at_once) &&
       plim_skyline_can(&pack->units);
-  try_family(pack, pack->goal);
-  if (!pack->units.is_plain) try_family(pack, -1);
+  try_orders(pack);
   if (pack->packed_units == INT64_MAX) return pack_skyline(pack);
   if (pack->packed_units <= pack->goal || rounds == 0) return PLIM_OK;
   if (plim_bottom_up_can(&pack->units)) {

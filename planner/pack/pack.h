@@ -32,7 +32,7 @@ typedef struct plim_boxes {
   int64_t align;            /* > 0; every size is rounded up to a multiple, every offset is one */
   const plim_box *box;      /* [n] */
   const int64_t *own_align; /* [n] offsets are multiples of these as well; NULL: none */
-  const int64_t *hint;      /* [n] preferred offsets, -1: none; NULL: none */
+  const int64_t *hint;      /* [n] preferred offsets, -1: none; NULL: none. Only plim_pack_solve reads them */
   const int32_t *gap_first; /* [n + 1] gaps of box b: gap[gap_first[b] .. gap_first[b + 1]), in order of time, apart */
   const plim_pack_gap *gap; /* NULL: no gaps at all, gap_first is not read */
 } plim_boxes;

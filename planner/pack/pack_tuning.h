@@ -59,6 +59,7 @@ static const struct plim_pack_tuning {
     int32_t rounds_first;             /* packing rounds at first; they double ... */
     int32_t rounds_max;               /* ... up to this */
     int32_t nodes_to_remember;        /* failed states of one searcher */
+    int32_t hint_work;                /* boxes^2 up to which hints are followed: some tenths of a second */
     int64_t eighths[PLIM_PACK_SIZES]; /* eighths of the way from bound to best: sizes asked for, a tight one first */
   } solve;
   struct {
@@ -109,6 +110,7 @@ static const struct plim_pack_tuning {
               .rounds_first = 16,
               .rounds_max = 1 << 20,
               .nodes_to_remember = 1 << 18,
+              .hint_work = 1 << 27,
               .eighths = {0, 6, 7, 4, 2}},
     .pairs = {.kept_bytes = 1 << 23},
     .niche = {.memo = 1 << 14,

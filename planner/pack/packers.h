@@ -25,8 +25,7 @@ typedef struct plim_units {
   int64_t *size;            /* [n] units, rounded up */
   int64_t *fixed;           /* [n] the offset that the box must have; -1: any */
   int64_t *align;           /* [n] alignment of the box, at least 1 */
-  int64_t *hint;            /* [n] preferred offset; -1: none */
-  int32_t is_plain;         /* 1: no gaps, no hints, no alignments of single boxes */
+  int32_t is_plain;         /* 1: no gaps, no alignments of single boxes */
   int32_t has_partial_gaps; /* 1: in some gap a part of the box stays */
   int64_t peak_units;       /* largest sum of live boxes: no packing is smaller */
   int64_t peak_time;        /* a command at which that many are alive */
@@ -69,7 +68,7 @@ void plim_sections_free(plim_sections *sections);
 
 /* ==== selections (selection.c) ==== */
 
-/* Some of the boxes, as a problem of its own with the largest unit that loses nothing. */
+/* Some of the boxes, as a problem of its own with the largest unit that loses nothing. It has no hints. */
 
 typedef struct plim_selection {
   plim_context *ctx;
@@ -77,7 +76,7 @@ typedef struct plim_selection {
   plim_boxes boxes;  /* the arrays below; align: the unit */
   int32_t *original; /* [boxes.n] the box of `from` */
   plim_box *box;
-  int64_t *own_align, *hint;
+  int64_t *own_align;
   int32_t *gap_first;
   plim_pack_gap *gap;
 } plim_selection;
@@ -98,12 +97,11 @@ PLIM_MUST_USE plim_status plim_fit_new(const plim_units *units, plim_fit **out);
 void plim_fit_free(plim_fit *fit); /* NULL is legal */
 
 /* Place the boxes in `order`, each at the lowest free offset (first-fit) or in the tightest gap (best_fit 1); fixed
- * ones keep their offset and are placed first, then those whose hint is free and the top there not above `hint_limit`
- * (negative: no hints). Writes offsets in units, returns the packed size; with `may_stop` INT64_MAX, offsets then
- * without meaning, when the context's effort is over. Plain boxes are searched in a list, O(n^2) with a small constant;
- * others, and very many, in a tree over time, O(n log n + pairs that overlap in time x log). */
-int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
-                     int64_t *offset);
+ * ones keep their offset and are placed first. Writes offsets in units, returns the packed size; with `may_stop`
+ * INT64_MAX, offsets then without meaning, when the context's effort is over. Plain boxes are searched in a list,
+ * O(n^2) with a small constant; others, and very many, in a tree over time, O(n log n + pairs that overlap in time x
+ * log). */
+int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int may_stop, int64_t *offset);
 
 /* ==== skyline (skyline.c) ==== */
 
@@ -115,7 +113,7 @@ typedef struct plim_skyline plim_skyline;
 PLIM_MUST_USE plim_status plim_skyline_new(const plim_units *units, plim_skyline **out);
 void plim_skyline_free(plim_skyline *skyline); /* NULL is legal */
 
-/* May it pack these? Not boxes with fixed offsets. Gaps are packed as if they were not there, hints are not read. */
+/* May it pack these? Not boxes with fixed offsets. Gaps are packed as if they were not there. */
 int plim_skyline_can(const plim_units *units);
 
 /*   order   [n] in

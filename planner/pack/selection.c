@@ -25,7 +25,6 @@ static void add_box(plim_selection *selection, int32_t x, int32_t *n_gaps) {
   selection->original[at] = x;
   selection->box[at] = boxes->box[x];
   selection->own_align[at] = own / plim_integers_gcd(own, boxes->align) * boxes->align;
-  selection->hint[at] = boxes->hint ? boxes->hint[x] : -1;
   selection->boxes.align = plim_integers_gcd(plim_integers_gcd(selection->boxes.align, boxes->box[x].bytes),
                                              boxes->box[x].fixed > 0 ? boxes->box[x].fixed : 0);
   add_gaps(selection, x, n_gaps);
@@ -54,7 +53,6 @@ plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const
   PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.original, &selection.original));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.box, &selection.box));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.own_align, &selection.own_align));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, n, sizeof *selection.hint, &selection.hint));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, n + 1, sizeof *selection.gap_first, &selection.gap_first));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, gaps_of(from), sizeof *selection.gap, &selection.gap));
   for (int32_t x = 0; x < from->n; x++) {
@@ -63,7 +61,6 @@ plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const
   choose_unit(&selection);
   selection.boxes.box = selection.box;
   selection.boxes.own_align = selection.own_align;
-  selection.boxes.hint = selection.hint;
   selection.boxes.gap_first = selection.gap_first;
   selection.boxes.gap = n_gaps > 0 ? selection.gap : NULL;
   *out = selection;
@@ -78,7 +75,6 @@ void plim_selection_free(plim_selection *selection) {
   plim_release(selection->ctx, selection->original, n, sizeof *selection->original);
   plim_release(selection->ctx, selection->box, n, sizeof *selection->box);
   plim_release(selection->ctx, selection->own_align, n, sizeof *selection->own_align);
-  plim_release(selection->ctx, selection->hint, n, sizeof *selection->hint);
   plim_release(selection->ctx, selection->gap_first, n + 1, sizeof *selection->gap_first);
   plim_release(selection->ctx, selection->gap, gaps_of(selection->from), sizeof *selection->gap);
   *selection = (plim_selection){0};

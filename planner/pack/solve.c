@@ -3,6 +3,7 @@
  *   2. rounds of bottom-up packings, exact search and niche search
  *        with a capacity        for the capacity and a size below it, until one is found or the capacity is refuted
  *        without one            for several sizes between bound and best, each round with more nodes
+ *   3. follow_hints             boxes move to their hints, where those are free then
  * Problems that are too large for exact search get bottom-up packings and repair in place of 2.
  * The result is checked by plim_boxes_check. */
 #include "planner/pack/solve.h"
@@ -45,13 +46,19 @@ static void report(const pack_solver *solver) {
                                                     .bound_percent = -1});
 }
 
-/* Make solver->trial the best where it is smaller. */
-static void keep_if_smaller(pack_solver *solver) {
+/* The packed size of these offsets. */
+static int64_t top_of(const pack_solver *solver, const int64_t *offset) {
   int64_t packed_bytes = 0;
   for (int32_t x = 0; x < solver->chosen.boxes.n; x++) {
-    int64_t top = solver->trial[x] + solver->chosen.box[x].bytes;
+    int64_t top = offset[x] + solver->chosen.box[x].bytes;
     if (top > packed_bytes) packed_bytes = top;
   }
+  return packed_bytes;
+}
+
+/* Make solver->trial the best where it is smaller. */
+static void keep_if_smaller(pack_solver *solver) {
+  int64_t packed_bytes = top_of(solver, solver->trial);
   if (packed_bytes >= solver->found.packed_bytes) return;
   solver->found.packed_bytes = packed_bytes;
   memcpy(solver->best, solver->trial, (size_t)solver->chosen.boxes.n * sizeof *solver->best);
@@ -211,31 +218,63 @@ static plim_status pack_large(pack_solver *solver) {
   return PLIM_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- hints ---- */
 
-/* Move boxes to their hints, where those are free and within the capacity or the best size. O(n^2): of more boxes than
- * exact search takes, only first-fit has followed hints. */
-static void follow_hints(pack_solver *solver) {
-  int64_t limit = solver->options->capacity < INT64_MAX ? solver->options->capacity : solver->found.packed_bytes;
-  for (int32_t x = 0; x < solver->chosen.boxes.n; x++) {
-    int64_t hint = solver->chosen.hint[x];
-    int is_wanted = hint >= 0 && hint % solver->chosen.own_align[x] == 0 && solver->units.fixed[x] < 0;
-    int is_free = is_wanted && solver->chosen.boxes.n <= PLIM_EXACT_MAX && hint <= limit - solver->chosen.box[x].bytes;
-    for (int32_t y = 0; y < solver->chosen.boxes.n && is_free; y++) {
-      int64_t below = y == x ? PLIM_NO_SEPARATION : plim_boxes_separation(&solver->chosen.boxes, x, y);
-      if (below == PLIM_NO_SEPARATION) continue;
-      is_free = hint + below <= solver->best[y] ||
-                solver->best[y] + plim_boxes_separation(&solver->chosen.boxes, y, x) <= hint;
-    }
-    if (is_free) solver->best[x] = hint;
-  }
-  solver->found.packed_bytes = 0;
-  for (int32_t x = 0; x < solver->chosen.boxes.n; x++) {
-    if (solver->best[x] + solver->chosen.box[x].bytes > solver->found.packed_bytes) {
-      solver->found.packed_bytes = solver->best[x] + solver->chosen.box[x].bytes;
-    }
-  }
+static int64_t hint_of(const pack_solver *solver, int32_t x) {
+  return solver->given->hint ? solver->given->hint[solver->chosen.original[x]] : -1;
 }
+
+/* May box x lie at `place` while all others stay? */
+static int is_free(const pack_solver *solver, int32_t x, int64_t place) {
+  const plim_boxes *boxes = &solver->chosen.boxes;
+  for (int32_t y = 0; y < boxes->n; y++) {
+    int64_t under = y == x ? PLIM_NO_SEPARATION : plim_boxes_separation(boxes, x, y);
+    if (under == PLIM_NO_SEPARATION || place + under <= solver->best[y]) continue;
+    if (solver->best[y] + plim_boxes_separation(boxes, y, x) > place) return 0;
+  }
+  return 1;
+}
+
+/* Are the boxes equal in all that decides where they may lie? None of them is fixed or has gaps. */
+static int are_equal(const plim_selection *chosen, int32_t x, int32_t y) {
+  const plim_box *a = &chosen->box[x], *b = &chosen->box[y];
+  return a->begin == b->begin && a->end == b->end && a->bytes == b->bytes && a->fixed < 0 && b->fixed < 0 &&
+         chosen->own_align[x] == chosen->own_align[y] && chosen->gap_first[x] == chosen->gap_first[x + 1] &&
+         chosen->gap_first[y] == chosen->gap_first[y + 1];
+}
+
+/* The box equal to x that lies at `place`, and not because of its own hint; -1: none. */
+static int32_t find_equal_at(const pack_solver *solver, int32_t x, int64_t place) {
+  for (int32_t y = 0; y < solver->chosen.boxes.n; y++) {
+    if (solver->best[y] == place && hint_of(solver, y) != place && are_equal(&solver->chosen, x, y)) return y;
+  }
+  return -1;
+}
+
+/* Move box x to its hint where that is free, or change places with an equal box there. */
+static void follow_hint(pack_solver *solver, int32_t x, int64_t limit) {
+  int64_t hint = hint_of(solver, x);
+  if (hint < 0 || hint % solver->chosen.own_align[x] != 0 || solver->chosen.box[x].fixed >= 0) return;
+  if (hint > limit - solver->chosen.box[x].bytes) return;
+  if (!is_free(solver, x, hint)) {
+    int32_t y = find_equal_at(solver, x, hint);
+    if (y < 0) return;
+    solver->best[y] = solver->best[x];
+  }
+  solver->best[x] = hint;
+}
+
+/* Follow hints within the capacity, or without one within the packed size. O(n) for each: of very many boxes only the
+ * first ones are moved. */
+static void follow_hints(pack_solver *solver) {
+  int32_t n = solver->chosen.boxes.n;
+  int64_t limit = solver->options->capacity < INT64_MAX ? solver->options->capacity : solver->found.packed_bytes;
+  if (!solver->given->hint) return;
+  for (int32_t x = 0; x < n && (int64_t)x * n < pack_tuning.solve.hint_work; x++) follow_hint(solver, x, limit);
+  solver->found.packed_bytes = top_of(solver, solver->best);
+}
+
+/* ---- the whole ---- */
 
 static plim_status refuse(const pack_solver *solver) {
   long long capacity = solver->options->capacity, bound = solver->found.bound;

@@ -55,8 +55,7 @@ static plim_status measure_peak(plim_units *units) {
 static plim_status convert(plim_units *units, int32_t x) {
   const plim_boxes *boxes = units->boxes;
   const plim_box *box = &boxes->box[x];
-  int64_t align = boxes->align, own = boxes->own_align ? boxes->own_align[x] : 1,
-          hint = boxes->hint ? boxes->hint[x] : -1;
+  int64_t align = boxes->align, own = boxes->own_align ? boxes->own_align[x] : 1;
   int misplaced = box->fixed != -1 && (box->fixed < 0 || box->fixed % align != 0);
   if (box->begin >= box->end || box->bytes <= 0 || misplaced) {
     return plim_fail(units->ctx, PLIM_EUSAGE,
@@ -66,8 +65,7 @@ static plim_status convert(plim_units *units, int32_t x) {
   units->size[x] = (box->bytes - 1) / align + 1;
   units->fixed[x] = box->fixed < 0 ? -1 : box->fixed / align;
   units->align[x] = own / plim_integers_gcd(own, align);
-  units->hint[x] = hint >= 0 && hint % align == 0 && hint / align % units->align[x] == 0 ? hint / align : -1;
-  if (units->align[x] != 1 || units->hint[x] >= 0 || count_gaps(boxes, x) > 0) units->is_plain = 0;
+  if (units->align[x] != 1 || count_gaps(boxes, x) > 0) units->is_plain = 0;
   for (int32_t g = 0; g < count_gaps(boxes, x); g++) {
     const plim_pack_gap *gap = &boxes->gap[boxes->gap_first[x] + g];
     if (gap->low < gap->high) units->has_partial_gaps = 1;
@@ -81,7 +79,6 @@ plim_status plim_units_make(plim_context *ctx, const plim_boxes *boxes, plim_uni
   PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.size, &units.size));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.fixed, &units.fixed));
   PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.align, &units.align));
-  PLIM_TRY_OR_DONE(plim_allocate(ctx, units.n, sizeof *units.hint, &units.hint));
   for (int32_t x = 0; x < units.n; x++) PLIM_TRY_OR_DONE(convert(&units, x));
   PLIM_TRY_OR_DONE(measure_peak(&units));
   *out = units;
@@ -95,7 +92,6 @@ void plim_units_free(plim_units *units) {
   plim_release(units->ctx, units->size, units->n, sizeof *units->size);
   plim_release(units->ctx, units->fixed, units->n, sizeof *units->fixed);
   plim_release(units->ctx, units->align, units->n, sizeof *units->align);
-  plim_release(units->ctx, units->hint, units->n, sizeof *units->hint);
   *units = (plim_units){0};
 }
 

@@ -182,7 +182,8 @@ const command command_pack = {
         "  plimsoll pack plan.json -o buffers.csv                       # its buffers\n\n"
         "FILES\n"
         "  Columns: id, lower, upper (or end: inclusive), size; if wanted alignment,\n"
-        "  hint, gaps and offset (a fixed place). The output has the offset as its\n"
+        "  hint, gaps and offset (a fixed place). A hint is followed where its place\n"
+        "  is free once all buffers are packed. The output has the offset as its\n"
         "  last column.\n"
         "  The graph of plan.json is read from plan.graph.json beside it, unless\n"
         "  --graph names it.\n",
