@@ -161,7 +161,7 @@ typedef struct plim_plan_floor {
  * PLIM_ECANCEL: cancelled before a plan was found. After that, a cancel returns PLIM_OK with the best plan so far.
  * Memory: O(graph + runs), and for the cut model six bits for each pair of ops: 300 MB for 20,000 ops. Larger graphs do
  * without it. Exact packing, of up to 4,096 buffers, takes up to 200 MB a thread.
- * Time: that of the options (iterations, time_limit_ns). The default iterations are a number for each op. */
+ * Time: that of the options (iterations, time_limit_ns), and before a refusal that of plim_plan_smallest too. */
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);
 

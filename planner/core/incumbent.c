@@ -101,7 +101,7 @@ plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *as
   options->seed += asked->seed_offset;
   child->task = plim_plan_task_of(options);
   child->task.min_memory = asked->min_memory;
-  child->task.runs_an_op_limit = asked->runs_an_op_limit;
+  child->task.runs_an_op_limit = asked->runs_an_op_limit > 0 ? asked->runs_an_op_limit : inc->task.runs_an_op_limit;
   child->task.target_bytes = asked->min_memory && !inc->task.min_memory ? inc->task.budget_bytes : 0;
   return PLIM_OK;
 }

@@ -109,7 +109,7 @@ typedef struct plim_child {
   int64_t iterations;       /* moves; 0: the parent's */
   int32_t unpacked;         /* 1: the budget bounds peaks; nothing is packed */
   uint64_t seed_offset;     /* is added to the seed */
-  int32_t runs_an_op_limit; /* its searches run no op more often; 0: no limit */
+  int32_t runs_an_op_limit; /* its searches run no op more often; 0: the parent's */
 } plim_child;
 
 /* An incumbent of the same problem, without a best, for a part of the work. The parent must outlive it. */

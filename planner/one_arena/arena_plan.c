@@ -5,7 +5,7 @@
  *      -> plan_or_refuse: one planning call
  *         -> plim_strategy_run              a strategy submits schedules, the incumbent keeps the best (strategies/)
  *         -> plim_incumbent_submit_smallest nothing fits: the plan of fewest bytes that the front has (core/)
- *         -> find_fewest                    still nothing, and little is missing: the search of floor.c
+ *         -> find_fewest                    still nothing: the search of floor.c
  *         -> plim_refuse                    still nothing: the sentence of PLIM_ENOFIT (refuse.c)
  *         -> plim_incumbent_emit            the best as a plan, which the checker accepts (core/)
  *
@@ -13,6 +13,7 @@
  *   -> plan_by_strategy: plim_strategy_run and plim_incumbent_emit alone */
 #include "planner/one_arena/arena_plan.h"
 
+#include "planner/core/problem.h"
 #include "planner/one_arena/one_arena_internal.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
@@ -36,26 +37,34 @@ static plim_status status_of_strategy(const plim_incumbent *inc, plim_status sta
   return status;
 }
 
-/* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
- * it names has a plan. */
-static plim_status find_fewest(plim_incumbent *inc, const plim_strategy_call *call, plim_front *front) {
-  const int64_t near_bytes =
-      plim_integers_add_capped(inc->task.budget_bytes, inc->task.budget_bytes / one_arena_tuning.near_part);
+/* A call for one plan, and where its answer goes. */
+typedef struct request {
+  plim_strategy_call call;
+  int32_t near_only; /* 1: fewest bytes are looked for only where the strategy ended near the budget */
+  plim_plan_result *out;
+} request;
+
+/* May the search for fewest bytes find a plan within the budget, and is it wanted? */
+static int wants_fewest(const plim_incumbent *inc, int near_only) {
+  const int64_t budget_bytes = inc->task.budget_bytes;
+  const int64_t near_bytes = plim_integers_add_capped(budget_bytes, budget_bytes / one_arena_tuning.near_part);
+  int32_t op;
+  int is_proved = inc->bound_ns == PLIM_TIME_INFINITE || budget_bytes < plim_bound_bytes(inc->problem, &op);
+  return !is_proved && !plim_incumbent_is_out_of_time(inc) && (!near_only || inc->least_bytes <= near_bytes);
+}
+
+/* The strategy has found nothing: look for fewest bytes by the same calls as plim_plan_smallest. Without a time limit
+ * they end with the same plan, so that the budget that it names has a plan. */
+static plim_status find_fewest(plim_incumbent *inc, const request *r, plim_front *front) {
   const plim_child child = {.min_memory = 1, .time_limit_ns = plim_plan_task_left_ns(&inc->task)};
-  plim_strategy_call left = *call; /* in the time that is left */
+  plim_strategy_call left = r->call; /* in the time that is left */
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};
-  if (inc->task.options->brief || plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
+  if (!wants_fewest(inc, r->near_only)) return PLIM_OK;
   PLIM_TRY(plim_incumbent_child(inc, &child, &fewest));
   left.options = fewest->task.options;
   return plim_incumbent_join(inc, fewest, plim_floor_search(fewest, &left, front, &floor));
 }
-
-/* A call for one plan, and where its answer goes. */
-typedef struct request {
-  plim_strategy_call call;
-  plim_plan_result *out;
-} request;
 
 /* A plim_front_work: the plan of the request, or PLIM_ENOFIT with a sentence that says why. `front` NULL: none. */
 static plim_status plan_or_refuse(void *user, plim_front *front) {
@@ -68,7 +77,7 @@ static plim_status plan_or_refuse(void *user, plim_front *front) {
   status = plim_strategy_run(inc, call->strategy, front, &made.from_front);
   status = status_of_strategy(inc, status);
   if (status == PLIM_OK && !inc->has_best) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->has_best) status = status_of_strategy(inc, find_fewest(inc, call, front));
+  if (status == PLIM_OK && !inc->has_best) status = status_of_strategy(inc, find_fewest(inc, r, front));
   if (status == PLIM_OK && !inc->has_best) status = plim_refuse(inc, call->strategy->name, &made.floor);
   if (status == PLIM_OK) status = plim_incumbent_emit(inc, call->strategy->name, &made.plan);
   plim_incumbent_end(inc);
@@ -77,9 +86,9 @@ static plim_status plan_or_refuse(void *user, plim_front *front) {
 }
 
 static plim_status make_through_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                      const plim_plan_options *options, plim_plan_result *out) {
+                                      const plim_plan_options *options, int near_only, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
-  request r = {.out = &made};
+  request r = {.near_only = near_only, .out = &made};
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.call));
   int through_front = options->front_folder && options->budget_bytes < PLIM_BYTES_UNLIMITED && !options->brief;
   plim_status status = through_front ? plim_strategy_with_front(&r.call, plan_or_refuse, &r) : plan_or_refuse(&r, NULL);
@@ -92,10 +101,10 @@ static plim_status make_through_front(plim_context *ctx, const plim_graph *graph
   return status;
 }
 
-plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                   const plim_plan_options *options, plim_plan_result *out) {
+static plim_status search_in_time(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                  const plim_plan_options *options, int near_only, plim_plan_result *out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_plan_task_last_moment(options));
-  const plim_status made = make_through_front(ctx, graph, profile, options, out);
+  const plim_status made = make_through_front(ctx, graph, profile, options, near_only, out);
   const plim_status status = plim_arena_effort_end(ctx, outer_ns, made);
   if (made == PLIM_ECANCEL && status == PLIM_ENOFIT) { /* its floor is to be had at once */
     plim_plan_result late = {.plan = NULL};
@@ -105,10 +114,15 @@ plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, c
   return status;
 }
 
+plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                   const plim_plan_options *options, plim_plan_result *out) {
+  return search_in_time(ctx, graph, profile, options, 0, out);
+}
+
 plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                  const plim_plan_options *options, plim_plan **out) {
   plim_plan_result made = {.plan = NULL};
-  PLIM_TRY(plim_arena_plan_search(ctx, graph, profile, options, &made));
+  PLIM_TRY(search_in_time(ctx, graph, profile, options, 1, &made));
   *out = made.plan;
   return PLIM_OK;
 }

@@ -9,8 +9,6 @@
 PLIM_MUST_USE plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph,
                                                  const plim_profile *profile, const plim_plan_options *options,
                                                  plim_plan_result *out);
-PLIM_MUST_USE plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                               const plim_plan_options *options, plim_plan **out);
 PLIM_MUST_USE plim_status plim_arena_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, int32_t n, const int64_t *budget,
                                            plim_plan **plan);
@@ -23,6 +21,11 @@ PLIM_MUST_USE plim_status plim_arena_bound(plim_context *ctx, const plim_graph *
                                            const plim_plan_options *options, plim_plan_floor *out);
 PLIM_MUST_USE plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int *yes);
+
+/* plim_arena_plan_search for planners over spaces, which have other plans where this one fails: fewest bytes are looked
+ * for only where the strategy ended a little above the budget. */
+PLIM_MUST_USE plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                               const plim_plan_options *options, plim_plan **out);
 
 /* ---- without the plan front ---- */
 

@@ -52,7 +52,7 @@ static const struct plim_one_arena_tuning {
   int32_t floor_percent; /* percent of the time limit of a range of budgets that is for the smallest one */
   int32_t conflict_work; /* nodes x boxes of the search for buffers that cannot lie together */
   int32_t moves_an_op;   /* moves for each op of a plan for spaces without a time limit: annealing follows there */
-  int32_t near_part;     /* a smallest plan is looked for again up to one part in so many above the budget */
+  int32_t near_part;     /* planners over spaces look for fewest bytes up to one part in so many above the budget */
 } one_arena_tuning = {.floor_percent = 25, .conflict_work = 30000000, .moves_an_op = 4, .near_part = 32};
 
 #endif

@@ -80,6 +80,22 @@ Test(incumbent, every_part_of_a_time_limit_ends) {
   }
 }
 
+Test(incumbent, searches_of_a_child_run_no_op_more_often_than_those_of_its_parent) {
+  planner_case c = planner_case_random(1, 0);
+  plim_incumbent *inc = NULL;
+  cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
+  inc->task.runs_an_op_limit = 3;
+  for (int32_t asked = 0; asked <= 2; asked += 2) {
+    const plim_child wanted = {.runs_an_op_limit = asked};
+    plim_incumbent *child = NULL;
+    cr_assert_eq(plim_incumbent_child(inc, &wanted, &child), PLIM_OK);
+    cr_assert_eq(child->task.runs_an_op_limit, asked > 0 ? asked : 3);
+    plim_incumbent_end(child);
+  }
+  plim_incumbent_end(inc);
+  planner_case_free(&c);
+}
+
 Test(incumbent, figures_are_those_of_the_schedule_that_is_told) {
   int32_t others = 0;
   for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
