@@ -148,4 +148,49 @@ Test(incumbent, a_refusal_names_the_lowest_plan_of_the_front_though_a_peak_is_lo
   cr_assert_gt(lower, 0, "no peak lay below its packed size");
 }
 
+/* Begin an incumbent for packed plans within a budget, and submit program order, packed by first-fit, to it. */
+static void submit_order(planner_case *c, int64_t budget_bytes, plim_schedule *order, plim_incumbent **out) {
+  c->options.unpacked = 0;
+  c->options.budget_bytes = budget_bytes;
+  cr_assert_eq(plim_schedule_program_order(c->problem, order), PLIM_OK);
+  cr_assert_eq(plim_incumbent_begin(c->problem, &c->options, out), PLIM_OK);
+  cr_assert_eq(plim_incumbent_submit_exact(*out, order, 0), PLIM_OK);
+}
+
+/* Where packing misses a budget that the peak just meets, it is a conflict of addresses; within a budget below the peak
+ * it is none. */
+Test(incumbent, a_conflict_is_taken_from_a_child_of_the_same_budget_alone) {
+  int32_t conflicts = 0;
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
+    planner_case c = planner_case_random(seed, 25);
+    plim_schedule order = {.ctx = c.ctx};
+    plim_timeline *timeline = NULL;
+    plim_incumbent *at_peak = NULL, *below = NULL, *child = NULL;
+    cr_assert_eq(plim_timeline_new(c.problem, &timeline), PLIM_OK);
+    const int64_t peak = whole_peak(&c, timeline, &order);
+    submit_order(&c, peak, &order, &at_peak);
+    cr_assert_lt(at_peak->least_plan_bytes, INT64_MAX, "seed %d: the peak is within the budget", (int)seed);
+    submit_order(&c, peak - 1, &order, &below);
+    cr_assert_eq(below->least_plan_bytes, INT64_MAX, "seed %d", (int)seed);
+    for (int32_t i = 0; i < 2; i++) {
+      plim_incumbent *parent = i ? below : at_peak;
+      const plim_child asked = {.budget_bytes = peak};
+      parent->task.budget_bytes = peak - i;
+      parent->conflict_bytes = INT64_MAX;
+      cr_assert_eq(plim_incumbent_child(parent, &asked, &child), PLIM_OK);
+      cr_assert_eq(plim_incumbent_submit_exact(child, &order, 0), PLIM_OK);
+      const int64_t met = child->conflict_bytes;
+      conflicts += met < INT64_MAX;
+      cr_assert_eq(plim_incumbent_join(parent, child, PLIM_OK), PLIM_OK);
+      cr_assert_eq(parent->conflict_bytes, i ? INT64_MAX : met, "seed %d", (int)seed);
+    }
+    plim_incumbent_end(below);
+    plim_incumbent_end(at_peak);
+    plim_timeline_free(timeline);
+    plim_schedule_free(&order);
+    planner_case_free(&c);
+  }
+  cr_assert_gt(conflicts, 0, "every packing met its peak");
+}
+
 /* Many buffers of many sizes: packings differ. */

@@ -8,6 +8,7 @@
 #include "planner/planner.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
+#include "tests/support/test_context.h"
 #include "tests/support/test_seed.h"
 
 static int64_t bytes_at(const plim_buffer_list *buffers, int64_t step) {
@@ -45,6 +46,41 @@ Test(plan_buffers, hold_the_bytes_of_the_plan_at_every_step_and_join_what_is_wri
     planner_case_free(&c);
   }
   cr_assert_gt(joined, 10, "%d", joined);
+}
+
+/* Two ops; names have blanks, commas and control characters. */
+static plim_graph *make_named(plim_context *ctx) {
+  plim_graph_builder *b = NULL;
+  plim_graph *graph = NULL;
+  plim_shape shape = {.dtype = PLIM_U8, .rank = 1, .dim = {1000}};
+  int32_t first, second, op;
+  cr_assert_eq(plim_graph_begin(ctx, "named", 1, &b), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "left part", PLIM_ROLE_ACTIVATION, &shape, &first), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "x,y\x1f\x7f", PLIM_ROLE_OUTPUT, &shape, &second), PLIM_OK);
+  plim_op_spec makes = {.name = "makes", .kind = PLIM_OP_CUSTOM, .n_out = 1, .out = {first}, .time_ns = 1};
+  plim_op_spec reads = {
+      .name = "reads", .kind = PLIM_OP_CUSTOM, .n_in = 1, .in = {first}, .n_out = 1, .out = {second}, .time_ns = 1};
+  cr_assert_eq(plim_graph_add_op(b, &makes, &op), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_graph_add_op(b, &reads, &op), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_graph_end(b, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  return graph;
+}
+
+Test(plan_buffers, names_lose_only_what_no_field_of_a_row_can_hold) {
+  plim_context *ctx = plim_test_context();
+  plim_plan_options options = plim_plan_options_default();
+  planner_case c = planner_case_make(ctx, make_named(ctx), NULL, &options);
+  plim_plan *plan = NULL;
+  plim_buffer_list *buffers = NULL;
+  cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &options, &plan), PLIM_OK);
+  cr_assert_eq(plim_buffer_list_of_plan(c.ctx, c.graph, plan, &buffers), PLIM_OK, "%s", plim_context_error(c.ctx));
+  cr_assert_eq(buffers->n, 2);
+  const int second = strcmp(buffers->id[0], "left part@0") == 0;
+  cr_assert_str_eq(buffers->id[!second], "left part@0");
+  cr_assert_str_eq(buffers->id[second], "x_y__@1");
+  plim_buffer_list_free(buffers);
+  plim_plan_free(plan);
+  planner_case_free(&c);
 }
 
 typedef struct small_case {
