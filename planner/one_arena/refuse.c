@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "planner/core/evaluation.h"
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 #include "runtime/base/size.h"
 
 enum { SHOWN = 4, OPERANDS_SHOWN = 3, WORDS = 1536 };

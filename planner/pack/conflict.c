@@ -4,7 +4,7 @@
  * exact search: it drops halves, quarters and so on down to single boxes, as long as the rest is proved not to fit. A
  * superset of a set that does not fit does not fit either. So after one pass over single boxes the set is irreducible,
  * if every question was answered. */
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 
 #include <stdlib.h>
 #include <string.h>

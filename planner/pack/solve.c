@@ -6,11 +6,10 @@
  *   3. follow_hints             boxes move to their hints, where those are free then
  * Problems that are too large for exact search get bottom-up packings and repair in place of 2.
  * The result is checked by plim_boxes_check. */
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 
 #include <string.h>
 
-#include "planner/pack/pack.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/packers.h"
 #include "runtime/base/effort.h"

@@ -7,7 +7,7 @@ set(plim_plan_headers
   runtime/graph/costs.h runtime/graph/handles.h runtime/graph/graph.h runtime/graph/profile.h runtime/graph/plan.h runtime/graph/check/check.h
   runtime/graph/trace.h runtime/import/import.h runtime/import/generate.h
   runtime/arena/policy.h runtime/arena/replay_search.h runtime/simulate/ideal_memory.h runtime/inspect/inspect.h
-  planner/planner.h planner/pack/pack.h planner/pack/solve.h runtime/simulate/simulation.h
+  planner/planner.h planner/pack/pack.h runtime/simulate/simulation.h
   runtime/simulate/inspected_run.h)
 set(plim_run_headers
   kernels/table.h

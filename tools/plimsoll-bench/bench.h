@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 #include "tools/plimsoll/session.h"
 
 /* Print the table, or with --json one object, for the instances in `folder`. */

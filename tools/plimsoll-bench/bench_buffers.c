@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 #include "runtime/import/generate.h"
 #include "tools/plimsoll-bench/bench.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll-bench/bench.h"
 

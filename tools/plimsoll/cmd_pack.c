@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/check/check.h"

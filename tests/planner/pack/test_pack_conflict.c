@@ -1,5 +1,5 @@
 /* planner/pack/conflict.c: what is marked does not fit, and without any one of it the rest does. */
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>
 

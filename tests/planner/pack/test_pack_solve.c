@@ -1,12 +1,11 @@
 /* planner/pack/solve.c: packing at full strength against brute force with alignments and gaps, tight random cuts, the
  * published instances. */
-#include "planner/pack/solve.h"
+#include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "planner/pack/pack.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published_graphs.h"
 #include "tests/support/test_context.h"

@@ -5,7 +5,6 @@
 #include <criterion/criterion.h>
 
 #include "planner/pack/pack.h"
-#include "planner/pack/solve.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"

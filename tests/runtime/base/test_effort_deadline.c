@@ -10,7 +10,6 @@
 #include "planner/chain/checkpoints.h"
 #include "planner/pack/pack.h"
 #include "planner/pack/packers.h"
-#include "planner/pack/solve.h"
 #include "planner/planner.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/profile.h"

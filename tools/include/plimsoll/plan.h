@@ -5,7 +5,6 @@
 
 #include "kernels/op.h"
 #include "planner/pack/pack.h"
-#include "planner/pack/solve.h"
 #include "planner/planner.h"
 #include "runtime/arena/policy.h"
 #include "runtime/arena/replay_search.h"
