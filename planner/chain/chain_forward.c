@@ -1,7 +1,7 @@
 /* Finds the forward part of a step and its articulation points, in one walk each over program order. The walk for the
  * points carries the furthest reader of what was written so far: op v is a point where no reader of what ops before v
  * wrote comes after v. In a chain a b c with a shortcut from a to c, b is no point: c reads what a wrote. */
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 
 static int is_marked(const plim_problem *p) {
   for (int32_t v = 0; v < p->n_ops; v++) {

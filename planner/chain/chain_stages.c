@@ -1,9 +1,7 @@
 /* Divides a step into stages: the forward part at candidates, the tail by the stages whose results it needs. The tail
  * begins with what needs the last stage alone. Its part of a stage ends before the first op that goes back to an
  * earlier stage. O(graph). */
-#include "planner/chain/rotor.h"
-
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 
 /* Where stages begin: after candidates. Where there are more than `max_stages`, stages of about equal bytes. */
 static void place_stages(plim_stages *stages, plim_checkpoint_kind kind, int32_t max_stages) {

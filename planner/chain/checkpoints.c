@@ -1,6 +1,6 @@
 /* Sets of checkpoints by Chen's rules, and the schedule that follows from a set. Source: Chen, Xu, Zhang, Guestrin,
  * "Training deep nets with sublinear memory cost", 2016; on step graphs by recomputation on demand. */
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 
 #include <string.h>
 

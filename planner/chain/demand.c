@@ -1,6 +1,6 @@
 /* Recomputation on demand, by a depth-first walk over missing producers. Runs are appended to a schedule at once.
  * Lifetimes end after their last reader by rule, so only missing inputs have to be found. */
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 
 #include <string.h>
 

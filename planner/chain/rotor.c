@@ -2,7 +2,7 @@
  * Cost: O(n^3 x units) time, O(n^2 x units) memory. Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova,
  * "Optimal checkpointing for heterogeneous chains", 2019; extended by several options a stage and by states that share
  * items. */
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 
 #include "runtime/base/effort.h"
 

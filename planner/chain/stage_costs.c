@@ -1,11 +1,10 @@
 /* The costs of stages, for Rotor's recurrence. The forward ops of a stage, and its part of the tail, are run on demand
  * with everything else available. A walk backwards over that schedule gives live bytes at each run. */
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/chain/checkpoints.h"
 #include "runtime/base/integers.h"
 
 /* Options of a stage beside the first: each holds one part in so many less. Set by trial; changes plans of rotor, and

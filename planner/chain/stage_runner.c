@@ -1,10 +1,8 @@
 /* Appends the runs of moves on stages to a schedule. The first time, the forward part runs in program order with the
  * effects between its ops. Later only what a move needs runs. */
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 
 #include <string.h>
-
-#include "planner/chain/checkpoints.h"
 
 plim_status plim_stage_runner_make(const plim_stages *stages, plim_stage_runner *out) {
   const plim_problem *p = stages->problem;

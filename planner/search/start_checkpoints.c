@@ -3,7 +3,7 @@
  * and keeps the best. */
 #include "planner/search/searches.h"
 
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 #include "planner/search/search_tuning.h"
 
 typedef struct checkpoint_trials {

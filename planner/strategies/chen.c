@@ -6,7 +6,7 @@
  * Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016. */
 #include "planner/strategies/strategy.h"
 
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 #include "planner/strategies/strategies_tuning.h"
 
 typedef struct chen {

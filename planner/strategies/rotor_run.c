@@ -6,8 +6,7 @@
  * Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains", 2019. */
 #include "planner/strategies/strategy.h"
 
-#include "planner/chain/checkpoints.h"
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"
 #include "runtime/base/effort.h"

@@ -3,8 +3,7 @@
  * keeps the fastest that fits. Source: Griewank, Walther, ACM TOMS 26(1), 2000. */
 #include "tools/plimsoll-bench/peers_internal.h"
 
-#include "planner/chain/checkpoints.h"
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 #include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 512, DENSE_SLOTS = 128, PACKING_ROUNDS = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };

@@ -2,7 +2,7 @@
  * cuts, and plans whose times can be counted by hand. */
 #include <criterion/criterion.h>
 
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 #include "tests/support/dag_cases.h"
 
 enum { LAYERS = 9 };

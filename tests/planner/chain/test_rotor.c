@@ -1,5 +1,5 @@
 /* planner/chain/rotor.c: the recurrence on chains with known values, and plans against them. */
-#include "planner/chain/rotor.h"
+#include "planner/chain/chain.h"
 
 #include <criterion/criterion.h>
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "planner/chain/checkpoints.h"
+#include "planner/chain/chain.h"
 #include "planner/pack/pack.h"
 #include "planner/pack/packers.h"
 #include "planner/planner.h"
