@@ -7,13 +7,12 @@
  * For 10,000 columns about a hundred rows remain; a simplex dictionary would be full long before.
  * Sources: Erlenkotter, A dual-based procedure for uncapacitated facility location, 1978; Barahona, Anbil, The volume
  * algorithm, 2000. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_model.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "planner/bound/bound_tuning.h"
-#include "planner/bound/cut_model.h"
 #include "planner/bound/lp.h"
 #include "runtime/base/array.h"
 

@@ -2,7 +2,7 @@
  *   cost(x) >= sum over rows of m x demand + sum over columns of (cost - sum over rows of m x weight) x
  * and the least value of the last sum is found column by column. Multipliers are rounded to fixed point with `shift`
  * bits. Invariant: no sum overflows, since a sum of absolute values in floating point is checked first. */
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_model.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solver.h"
 #include "runtime/base/effort.h"
 
 /* A model, its solver, and a flow for walks. */

@@ -4,7 +4,7 @@
 #ifndef PLIM_PLANNER_BOUND_CUT_SOLVER_INTERNAL_H
 #define PLIM_PLANNER_BOUND_CUT_SOLVER_INTERNAL_H
 
-#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_model.h"
 #include "runtime/base/array.h"
 
 /* ==== nodes (tree.c) ==== */

@@ -6,9 +6,8 @@
  *
  * Example (that of cut_model.h), with x = 1: ops 0, 1 and 2 run. At the cut, op 2, the solution recomputes op 0, which
  * op 2 does not read: op 0 is missing. Op 3 reads what it made, so the schedule is 0 1 2 0 3. */
-#include "planner/bound/cut_solver.h"
-
 #include "planner/bound/cut_model.h"
+
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 

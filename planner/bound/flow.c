@@ -1,4 +1,4 @@
-/* The maximum flow of a cut, and the row that follows from it (cut_solver.h has the idea).
+/* The maximum flow of a cut, and the row that follows from it (cut_model.h has the idea).
  *
  * Nodes: node i is item i, node n_items + a is op a; the last op stands for the producer of all inputs.
  * Arcs: an item to its producer, up to the item's bytes; an op to the items that it reads, without limit; and both

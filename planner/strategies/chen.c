@@ -7,7 +7,7 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/chain/chain.h"
-#include "planner/strategies/strategies_tuning.h"
+#include "planner/strategies/strategies_internal.h"
 
 typedef struct chen {
   plim_incumbent *inc;

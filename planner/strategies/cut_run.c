@@ -5,7 +5,7 @@
 #include "planner/bound/cut.h"
 #include "planner/core/problem.h"
 #include "planner/search/searches.h"
-#include "planner/strategies/strategies_tuning.h"
+#include "planner/strategies/strategies_internal.h"
 
 /* Work of the cut model. An iteration of the options is as much work as a move of the search. */
 static int64_t strategy_work(const plim_plan_options *options) {

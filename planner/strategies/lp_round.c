@@ -12,7 +12,6 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/strategies/strategies_internal.h"
-#include "planner/strategies/strategies_tuning.h"
 
 static plim_status submit_rounded(plim_stage_plans *plans, const plim_stage_model *model, const double *point) {
   for (int32_t k = 1; k <= strategies_tuning.lp_round.thresholds && !plim_context_cancelled(plans->dag->ctx); k++) {

@@ -8,7 +8,6 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/strategies/strategies_internal.h"
-#include "planner/strategies/strategies_tuning.h"
 
 /* The objective of a stage schedule: time of its repeats, in units of the reduction. */
 static double objective_of(const plim_stage_plans *plans, const plim_stage_schedule *stages) {

@@ -11,7 +11,7 @@
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
 #include "planner/search/searches.h"
-#include "planner/strategies/strategies_tuning.h"
+#include "planner/strategies/strategies_internal.h"
 
 typedef struct moccasin {
   plim_incumbent *inc;

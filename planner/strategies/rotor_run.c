@@ -8,7 +8,7 @@
 
 #include "planner/chain/chain.h"
 #include "planner/search/searches.h"
-#include "planner/strategies/strategies_tuning.h"
+#include "planner/strategies/strategies_internal.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

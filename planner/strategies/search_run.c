@@ -14,7 +14,6 @@
 #include "planner/core/problem.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_internal.h"
-#include "planner/strategies/strategies_tuning.h"
 #include "runtime/base/effort.h"
 
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */

@@ -6,7 +6,6 @@
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_model.h"
 #include "planner/exact/staged.h"
-#include "planner/strategies/strategies_tuning.h"
 
 static int32_t copies_for(const plim_dag *dag) {
   int32_t copies = 1 + strategies_tuning.stage_constraint.repeats / dag->n;

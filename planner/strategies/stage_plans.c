@@ -8,7 +8,6 @@
 #include "planner/bound/cut.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_model.h"
-#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/integers.h"
 

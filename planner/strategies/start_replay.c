@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "planner/core/evaluation.h"
-#include "planner/strategies/strategies_tuning.h"
 #include "runtime/arena/replay_search.h"
 #include "runtime/base/effort.h"
 

@@ -482,7 +482,7 @@ Test(layers, every_folder_of_planner_and_runtime_has_its_tests_under_the_same_pa
 }
 
 /* A header holds one concept, so that a file includes what it uses. Longer than this, it holds several. */
-enum { MOST_HEADER_LINES = 280, MOST_PLANNER_HEADERS = 49 };
+enum { MOST_HEADER_LINES = 280, MOST_PLANNER_HEADERS = 47 };
 
 static int lines_of(const char *file) {
   char path[4096];

@@ -1,6 +1,5 @@
 /* planner/bound/ascent.c: what its multipliers prove, beside what branch and cut proves of the same model. */
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solver.h"
 #include "planner/bound/lp.h"
 
 #include <criterion/criterion.h>

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solver.h"
 #include "planner/bound/lp.h"
 #include "planner/core/problem.h"
 #include "runtime/import/generate.h"

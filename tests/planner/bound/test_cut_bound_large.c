@@ -3,7 +3,6 @@
 #include <criterion/criterion.h>
 
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solver.h"
 #include "planner/core/evaluation.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
