@@ -70,15 +70,8 @@ static plim_status try_to_refute(deletion_filter *filter, plim_pack_outcome *out
   PLIM_TRY_OR_DONE(plim_units_make(filter->ctx, &chosen.boxes, &units));
   PLIM_TRY_OR_DONE(plim_allocate(filter->ctx, units.n, sizeof *offset, &offset));
   PLIM_TRY_OR_DONE(plim_exact_new(&units, filter->nodes, &exact));
-  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && filter->nodes > 0 && !plim_effort_over(filter->ctx, 0);
-       restart++) {
-    int64_t share = plim_exact_share(units.n, restart), used;
-    plim_exact_limits limits = {share < filter->nodes ? share : filter->nodes, INT64_MAX};
-    *outcome = plim_exact_run(exact, filter->capacity / chosen.boxes.align, restart, &limits, offset, &used);
-    PLIM_TRY_OR_DONE(plim_exact_status(exact));
-    filter->nodes -= used + 1;
-  }
-  status = stopped(filter);
+  status = plim_exact_search(exact, filter->capacity / chosen.boxes.align, &filter->nodes, offset, outcome);
+  if (status == PLIM_ECANCEL) status = stopped(filter);
 done:
   plim_exact_free(exact);
   if (units.ctx) plim_release(filter->ctx, offset, units.n, sizeof *offset);

@@ -477,19 +477,19 @@ plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t re
   return PLIM_PACK_FOUND;
 }
 
-plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns, int64_t *offset,
+plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t *nodes, int64_t *offset,
                               plim_pack_outcome *outcome) {
+  int is_small = capacity < PLIM_EXACT_UNITS; /* else one restart says all that can be said */
   *outcome = PLIM_PACK_LIMIT;
-  if (capacity >= PLIM_EXACT_UNITS) return PLIM_OK;
-  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && nodes > 0 && plim_now_ns() < deadline_ns; restart++) {
+  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && *nodes > 0 && (is_small || restart == 0); restart++) {
     int64_t share = plim_exact_share(exact->n, restart), used;
-    plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = deadline_ns};
+    plim_exact_limits limits = {.nodes = share < *nodes ? share : *nodes, .deadline_ns = INT64_MAX};
     *outcome = plim_exact_run(exact, capacity, restart, &limits, offset, &used);
     PLIM_TRY(exact->status);
     if (*outcome == PLIM_PACK_LIMIT && plim_effort_over(exact->units->ctx, 0)) {
       return plim_fail(exact->units->ctx, PLIM_ECANCEL, "packing was cancelled");
     }
-    nodes -= used > 0 ? used : 1;
+    *nodes -= used > 0 ? used : 1;
   }
   return PLIM_OK;
 }

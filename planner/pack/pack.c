@@ -142,8 +142,9 @@ static plim_status search_exactly(pack_state *pack, int64_t nodes) {
   PLIM_TRY_OR_DONE(plim_exact_new(&pack->units, nodes, &exact));
   for (int32_t tries = 0; tries < max_tries && low + 1 < pack->packed_units; tries++) {
     int64_t capacity = tries == 0 ? pack->goal : low + (pack->packed_units - low) / 2;
+    int64_t left = nodes;
     plim_pack_outcome outcome;
-    PLIM_TRY_OR_DONE(plim_exact_search(exact, capacity, nodes, INT64_MAX, pack->trial, &outcome));
+    PLIM_TRY_OR_DONE(plim_exact_search(exact, capacity, &left, pack->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
       keep_trial(pack);
     } else {

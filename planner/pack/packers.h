@@ -193,10 +193,11 @@ plim_status plim_exact_status(const plim_exact *exact);
 /* Nodes of a restart: they grow by half from round to round of the three static orders. */
 int64_t plim_exact_share(int32_t n, int32_t restart);
 
-/* Restart after restart, until one is decided, the nodes are used up, or the deadline is over. PLIM_ECANCEL: the
- * context was cancelled. */
-PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
-                                            int64_t *offset, plim_pack_outcome *outcome);
+/* Restart after restart, until one is decided or the nodes are used up.
+ *   nodes  [1] in out  what is left of them
+ * PLIM_ECANCEL: the context was cancelled, or its deadline is over. */
+PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t *nodes, int64_t *offset,
+                                            plim_pack_outcome *outcome);
 
 /* ==== niche search (niche.c) ==== */
 

@@ -39,7 +39,7 @@ static plim_status search(plim_context *c, int32_t n, const plim_box *box, int64
   plim_status status;
   PLIM_TRY_OR_DONE(plim_units_make(c, &boxes, &units));
   PLIM_TRY_OR_DONE(plim_exact_new(&units, nodes, &exact));
-  PLIM_TRY_OR_DONE(plim_exact_search(exact, capacity / align, nodes, INT64_MAX, offset, outcome));
+  PLIM_TRY_OR_DONE(plim_exact_search(exact, capacity / align, &nodes, offset, outcome));
   for (int32_t x = 0; x < n; x++) offset[x] *= align;
 done:
   plim_exact_free(exact);

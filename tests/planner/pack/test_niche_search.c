@@ -144,7 +144,7 @@ static plim_pack_outcome run_exact(int32_t n, const plim_box *box, int64_t capac
   plim_pack_outcome outcome;
   cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
   cr_assert_eq(plim_exact_new(&units, nodes, &exact), PLIM_OK);
-  cr_assert_eq(plim_exact_search(exact, capacity, nodes, INT64_MAX, offset, &outcome), PLIM_OK);
+  cr_assert_eq(plim_exact_search(exact, capacity, &nodes, offset, &outcome), PLIM_OK);
   plim_exact_free(exact);
   plim_units_free(&units);
   return outcome;
