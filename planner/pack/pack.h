@@ -116,8 +116,8 @@ typedef struct plim_pack_solution {
  * With a capacity it ends at the first packing within it. Without one it ends when the packing is proved smallest, at
  * the time limit, or when the context is cancelled; the best so far is kept.
  * No search reads hints. Once all boxes are packed, a box moves to its hint where that is free, or changes places with
- * an equal box there: within the capacity, or without one within the packed size. Of more than 11,585 boxes only the
- * first ones move.
+ * an equal box there: within the capacity, or without one within the packed size. Where boxes x hints exceed 2^27,
+ * only the first hints are followed.
  * PLIM_EUSAGE: options of another size, or a box that is not allowed. PLIM_ENOFIT: no packing within the capacity; the
  * sentence says whether that is proven. PLIM_ECANCEL: cancelled before a packing within the capacity was found.
  * Deterministic for a number of threads, when it ends before the time limit. Progress: stage "pack", the packed size as

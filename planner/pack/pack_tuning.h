@@ -59,7 +59,7 @@ static const struct plim_pack_tuning {
     int32_t rounds_first;             /* packing rounds at first; they double ... */
     int32_t rounds_max;               /* ... up to this */
     int32_t nodes_to_remember;        /* failed states of one searcher */
-    int32_t hint_work;                /* boxes^2 up to which hints are followed: some tenths of a second */
+    int32_t hint_work;                /* boxes x hints up to which hints are followed: some tenths of a second */
     int64_t eighths[PLIM_PACK_SIZES]; /* eighths of the way from bound to best: sizes asked for, a tight one first */
   } solve;
   struct {

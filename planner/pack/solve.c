@@ -253,7 +253,7 @@ static int32_t find_equal_at(const pack_solver *solver, int32_t x, int64_t place
 /* Move box x to its hint where that is free, or change places with an equal box there. */
 static void follow_hint(pack_solver *solver, int32_t x, int64_t limit) {
   int64_t hint = hint_of(solver, x);
-  if (hint < 0 || hint % solver->chosen.own_align[x] != 0 || solver->chosen.box[x].fixed >= 0) return;
+  if (hint % solver->chosen.own_align[x] != 0 || solver->chosen.box[x].fixed >= 0) return;
   if (hint > limit - solver->chosen.box[x].bytes) return;
   if (!is_free(solver, x, hint)) {
     int32_t y = find_equal_at(solver, x, hint);
@@ -263,13 +263,18 @@ static void follow_hint(pack_solver *solver, int32_t x, int64_t limit) {
   solver->best[x] = hint;
 }
 
-/* Follow hints within the capacity, or without one within the packed size. O(n) for each: of very many boxes only the
- * first ones are moved. */
+/* Follow hints within the capacity, or without one within the packed size. O(n) for each: where there are very many,
+ * only the first ones. */
 static void follow_hints(pack_solver *solver) {
   int32_t n = solver->chosen.boxes.n;
   int64_t limit = solver->options->capacity < INT64_MAX ? solver->options->capacity : solver->found.packed_bytes;
   if (!solver->given->hint) return;
-  for (int32_t x = 0; x < n && (int64_t)x * n < pack_tuning.solve.hint_work; x++) follow_hint(solver, x, limit);
+  int64_t work = 0;
+  for (int32_t x = 0; x < n && work < pack_tuning.solve.hint_work; x++) {
+    if (hint_of(solver, x) < 0) continue;
+    follow_hint(solver, x, limit);
+    work += n;
+  }
   solver->found.packed_bytes = top_of(solver, solver->best);
 }
 

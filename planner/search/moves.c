@@ -116,21 +116,30 @@ int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance) {
   return r;
 }
 
+/* The first run after r that reads a random output of it; r: there is none. */
+static int32_t next_reader(plim_mover *mover, int32_t r, const plim_ids *writes) {
+  int32_t item = writes->at[plim_random_below(&mover->random, writes->n)];
+  int32_t reader = plim_track_next_reader(mover->track, item, mover->track->run[r].slot, INT32_MAX);
+  return reader < 0 ? r : reader;
+}
+
+/* The run after the last one before r of a random reader of a random input of r; r: there is none. */
+static int32_t after_reader(plim_mover *mover, int32_t r, const plim_ids *reads) {
+  const plim_track *track = mover->track;
+  const plim_ids *readers = &track->problem->item[reads->at[plim_random_below(&mover->random, reads->n)]].readers;
+  int32_t reader = readers->at[plim_random_below(&mover->random, readers->n)];
+  int32_t other = plim_track_before(track, reader, track->run[r].slot);
+  return other < 0 || track->run[other].next < 0 ? r : track->run[other].next;
+}
+
 /* A place where repeat r keeps few bytes alive: just before the first reader of an output, or just after another reader
  * of an input. Returns the run before which that place is; r: there is none. */
 static int32_t cheap_place(plim_mover *mover, int32_t r) {
-  const plim_track *track = mover->track;
-  const plim_planned_op *op = &track->problem->op[track->run[r].op];
-  if (op->reads.n == 0 ||
-      (op->writes.n > 0 && plim_random_percent(&mover->random, search_tuning.moves.output_percent))) {
-    int32_t item = op->writes.n > 0 ? op->writes.at[plim_random_below(&mover->random, op->writes.n)] : -1;
-    int32_t reader = item < 0 ? -1 : plim_track_next_reader(track, item, track->run[r].slot, INT32_MAX);
-    return reader < 0 ? r : reader;
-  }
-  const plim_ids *readers = &track->problem->item[op->reads.at[plim_random_below(&mover->random, op->reads.n)]].readers;
-  int32_t other =
-      plim_track_before(track, readers->at[plim_random_below(&mover->random, readers->n)], track->run[r].slot);
-  return other < 0 || track->run[other].next < 0 ? r : track->run[other].next;
+  const plim_planned_op *op = &mover->track->problem->op[mover->track->run[r].op];
+  int is_output =
+      op->writes.n > 0 && (op->reads.n == 0 || plim_random_percent(&mover->random, search_tuning.moves.output_percent));
+  if (is_output) return next_reader(mover, r, &op->writes);
+  return op->reads.n > 0 ? after_reader(mover, r, &op->reads) : r;
 }
 
 /* Move r, and up to `n` - 1 repeats just after it, before `next`. Returns 1 where one was moved. */
