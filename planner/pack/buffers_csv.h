@@ -46,7 +46,7 @@ plim_boxes plim_buffer_list_boxes(const plim_buffer_list *list, int64_t align);
 /* The buffers of a plan, to be packed on their own. */
 
 /* What a plan holds in memory, without its addresses: persistent storages, copies, workspaces, named VALUE@BEGIN and
- * OP workspace@BEGIN; commas and control characters of names become underscores. Copies written over each other are one
+ * OP workspace@BEGIN; commas of names become underscores. Copies written over each other are one
  * buffer, named after the first. PLIM_EDATA when the plan is another graph's; the plan is not checked further. O(n). */
 PLIM_MUST_USE plim_status plim_buffer_list_of_plan(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                                    plim_buffer_list **out);

@@ -49,7 +49,7 @@ static void name_storages(buffer_chains *chains) {
   }
 }
 
-/* Names are free text, ids are fields of a row. */
+/* Names are printable characters, ids are fields of a row. */
 static void add_id(plim_text *text, const buffer_chains *chains, const plim_plan_buffer *buffer) {
   int64_t from = text->length;
   if (buffer->storage >= 0) {
@@ -58,7 +58,7 @@ static void add_id(plim_text *text, const buffer_chains *chains, const plim_plan
     plim_text_format(text, "%s workspace", chains->graph->op[chains->plan->command[buffer->begin].op].name);
   }
   for (char *at = text->chars ? text->chars + from : NULL; at && *at; at++) {
-    if ((unsigned char)*at < 0x20 || *at == 0x7f || *at == ',') *at = '_';
+    if (*at == ',') *at = '_';
   }
   plim_text_format(text, "@%d", buffer->begin);
 }
