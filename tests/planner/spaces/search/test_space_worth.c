@@ -35,8 +35,7 @@ static int expect_case(plim_context *ctx, uint64_t seed) {
   joint_case c;
   uint64_t draws = seed;
   plim_random random = {seed};
-  double load_ns[LOADS];
-  int64_t free_ns[LOADS];
+  int64_t busy_ns[LOADS];
   uint8_t taken[LOADS], places[LOADS];
   plim_space_problem *problem = NULL;
   int bounded = 0;
@@ -54,8 +53,7 @@ static int expect_case(plim_context *ctx, uint64_t seed) {
                                     .options = &options,
                                     .link_taken = taken,
                                     .link_places = places,
-                                    .load_ns = load_ns,
-                                    .free_ns = free_ns,
+                                    .busy_ns = busy_ns,
                                     .events = {.ctx = ctx}};
   plim_space_sequence s;
   plim_space_set_rules(&search);
