@@ -85,7 +85,6 @@ static plim_status open(plim_context *ctx, plim_solver_info *info) {
 }
 
 typedef struct callback_state {
-  plim_context *ctx;
   const functions *f;
   const plim_solve_options *options;
   int stop; /* asked for once, asked for ever */
@@ -107,7 +106,7 @@ static void on_callback(int kind, const char *message, const void *data, void *a
   int in_tree = kind == MIP_INTERRUPT;
   double objective = in_tree ? figure_named(state, data, "mip_primal_bound") : INFINITY;
   double bound = in_tree ? figure_named(state, data, "mip_dual_bound") : -INFINITY;
-  if (plim_solve_should_stop(state->ctx, state->options, objective, bound)) state->stop = 1;
+  if (plim_solve_should_stop(state->options, objective, bound)) state->stop = 1;
   if (answer) *stop = state->stop;
 }
 
@@ -159,7 +158,7 @@ static plim_status read_answer(plim_context *ctx, const functions *f, void *high
 
 static plim_status run_highs(plim_context *ctx, const functions *f, void *highs, const plim_model *model,
                              const plim_solve_options *options, plim_solution *out, double *point) {
-  callback_state state = {ctx, f, options, 0};
+  callback_state state = {f, options, 0};
   if (f->size_of_int(highs) != (highs_int)sizeof(highs_int)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s was built with integers of %d bytes, not %d", f->version(),
                      f->size_of_int(highs), (int)sizeof(highs_int));

@@ -73,8 +73,7 @@ const plim_solver_info *plim_solver_about(const plim_solver *solver) {
   return &solver->info;
 }
 
-int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound) {
-  if (plim_context_cancelled(ctx)) return 1;
+int plim_solve_should_stop(const plim_solve_options *options, double objective, double bound) {
   return options->on_progress && options->on_progress(options->user, objective, bound);
 }
 

@@ -167,7 +167,7 @@ static int read_message(subprocess *run) {
     run->place = m.place;
   } else {
     if (!run->options->relax && m.solution.bound > run->best.bound) run->best.bound = m.solution.bound;
-    if (plim_solve_should_stop(run->ctx, run->options, m.solution.objective, m.solution.bound)) {
+    if (plim_solve_should_stop(run->options, m.solution.objective, m.solution.bound)) {
       run->stopping = 1;
     }
   }

@@ -81,8 +81,8 @@ extern const plim_back_end *const plim_back_ends[]; /* best first, NULL after th
 plim_status plim_back_end_open(plim_context *ctx, const plim_library_spec *library, void *functions,
                                plim_solver_info *info);
 
-/* Ask the caller and the context whether to continue; non-zero: stop. */
-int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound);
+/* Ask the caller whether to continue; non-zero: stop. A cancel of the context is seen where the subprocess is read. */
+int plim_solve_should_stop(const plim_solve_options *options, double objective, double bound);
 
 /* ==== share (share.c) ==== */
 
