@@ -206,6 +206,46 @@ Test(lazy_clauses, bounds_come_back_with_their_levels) {
   plim_lazy_clauses_free(&l);
 }
 
+/* x and y of [0, 1] are decided to be 1, and cannot both be. Afterwards no decision is open. */
+static void learn_that_not_both(plim_lazy_clauses *l, int32_t x, int32_t y) {
+  int refuted = 1;
+  const int32_t both[] = {x, y};
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(plim_lazy_clauses_open(l), PLIM_OK);
+    cr_assert_eq(plim_lazy_clauses_decide(l, plim_lazy_clauses_at_least(both[i], 1)), PLIM_OK);
+  }
+  const int32_t begin = l->reasons.n;
+  for (int i = 0; i < 2; i++) cr_assert_eq(plim_lazy_clauses_note(l, plim_lazy_clauses_at_least(both[i], 1)), PLIM_OK);
+  cr_assert_eq(plim_lazy_clauses_fail(l, begin), PLIM_OK);
+  cr_assert_eq(plim_lazy_clauses_learn(l, &refuted), PLIM_OK);
+  cr_assert_not(refuted);
+  plim_lazy_clauses_back(l, 0);
+}
+
+Test(lazy_clauses, what_a_conflict_needed_is_more_active_than_what_it_did_not) {
+  const int32_t low[3] = {0, 0, 0}, high[3] = {1, 1, 1};
+  plim_lazy_clauses l;
+  cr_assert_eq(plim_lazy_clauses_make(ctx, 3, low, high, &l), PLIM_OK);
+  learn_that_not_both(&l, 0, 1);
+  cr_assert(l.activity[0] > l.activity[2] && l.activity[1] > l.activity[2]);
+  plim_lazy_clauses_free(&l);
+}
+
+Test(lazy_clauses, a_clause_that_holds_for_good_is_forgotten_and_the_one_before_it_is_not) {
+  const int32_t low[4] = {0, 0, 0, 0}, high[4] = {1, 1, 1, 1};
+  plim_lazy_clauses l;
+  cr_assert_eq(plim_lazy_clauses_make(ctx, 4, low, high, &l), PLIM_OK);
+  learn_that_not_both(&l, 0, 1);
+  learn_that_not_both(&l, 2, 3);
+  cr_assert_eq(l.n_clauses, 2);
+  const plim_lazy_clauses_bound first = l.literals.at[l.clause[1].begin];
+  cr_assert_eq(plim_lazy_clauses_imply(&l, first, l.reasons.n), PLIM_OK);
+  cr_assert_eq(plim_lazy_clauses_forget(&l, 2), PLIM_OK);
+  cr_assert_eq(l.n_clauses, 1);
+  for (int i = 0; i < 2; i++) cr_assert_leq(l.literals.at[l.clause[0].begin + i].side / 2, 1);
+  plim_lazy_clauses_free(&l);
+}
+
 static plim_status solve_one(plim_context *failing, void *user) {
   int32_t found, value[VARIABLES], conflicts = 0;
   return solve_from_nothing(failing, user, 3, &found, value, &conflicts);

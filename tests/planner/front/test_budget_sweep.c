@@ -49,8 +49,11 @@ Test(budget_sweep, what_a_budget_leaves_of_its_time_is_for_the_others) {
   record r = {.fails_at = -1};
   cr_assert_eq(sweep(&r, 900 * second_ns, plim_now_ns(), 0), PLIM_OK);
   cr_assert_eq(r.n, BUDGETS);
-  cr_expect_leq(r.limit_ns[0], 100 * second_ns);
-  for (int32_t i = 1; i < BUDGETS; i++) cr_expect_gt(r.limit_ns[i], r.limit_ns[i - 1]);
+  for (int32_t i = 0; i < BUDGETS; i++) { /* none takes any time, but the machine may be busy */
+    const int64_t share_ns = 900 * second_ns / (BUDGETS - i);
+    cr_expect(r.limit_ns[i] <= share_ns && r.limit_ns[i] > share_ns / 10 * 9, "budget %d: %lld ns", i,
+              (long long)r.limit_ns[i]);
+  }
 }
 
 Test(budget_sweep, where_time_is_over_budgets_are_left_out_if_they_may_be_but_not_the_last) {

@@ -56,3 +56,14 @@ Test(array, block_that_overflows_stays_so) {
   (void)plim_block_take(&measure, 1, 1);
   cr_assert_eq(measure.bytes, -1);
 }
+
+Test(array, ids_are_copied_one_list_after_the_other) {
+  static const int32_t a[] = {3, 1, 4, 1, 5}, b[] = {9};
+  int32_t to[7] = {0, 0, 0, 0, 0, 0, -7}, *next = to;
+  cr_assert_eq(plim_ids_copy(&next, a, 5), to);
+  cr_assert_eq(plim_ids_copy(&next, NULL, 0), to + 5);
+  cr_assert_eq(plim_ids_copy(&next, b, 1), to + 5);
+  cr_assert_eq(next, to + 6);
+  cr_assert_arr_eq(to, a, sizeof a);
+  cr_assert(to[5] == 9 && to[6] == -7);
+}

@@ -83,6 +83,16 @@ Test(json, first_failure_stays_and_later_questions_get_harmless_answers) {
   plim_json_close(&doc);
 }
 
+Test(json, field_that_no_one_asked_for_is_named) {
+  plim_json doc = parse("{\"a\": 1, \"b\": 2}", 0);
+  plim_json_at at = plim_json_root(&doc);
+  cr_assert_eq(plim_json_int(&at, "a", 0, 9), 1);
+  plim_json_end(&at);
+  cr_assert_eq(doc.status, PLIM_EDATA);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "unknown field 'b'"), "%s", plim_context_error(ctx));
+  plim_json_close(&doc);
+}
+
 Test(json, line_of_a_lines_file_stands_before_the_path) {
   plim_json doc = parse("{\"a\": 1}", 7);
   plim_json_at at = plim_json_root(&doc);

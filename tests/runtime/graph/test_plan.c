@@ -274,3 +274,17 @@ Test(plan, classes_are_found_by_their_names) {
   cr_assert_eq(plim_plan_class_find("no class"), PLIM_NONE);
   cr_assert_null(plim_plan_class_name(PLIM_PLAN_CLASS_COUNT));
 }
+
+Test(plan, a_copy_delays_runs_by_the_larger_delay_of_its_two_spaces) {
+  static const plim_plan_space page[] = {{.name = "host", .delay_permille = 3}, {.name = "disk", .delay_permille = 7}};
+  static const struct {
+    plim_command_kind kind;
+    int32_t from, to, delay;
+  } rows[] = {{PLIM_COMMAND_COPY, 0, 1, 3}, {PLIM_COMMAND_COPY, 2, 0, 7}, {PLIM_COMMAND_COPY, 2, 1, 7},
+              {PLIM_COMMAND_COPY, 0, 0, 0}, {PLIM_COMMAND_RUN, 0, 2, 0},  {PLIM_COMMAND_COPY, -1, 3, 0}};
+  const plim_plan plan = {.n_page_spaces = 2, .page = page};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const plim_command command = {.kind = rows[i].kind, .from = rows[i].from, .to = rows[i].to};
+    cr_assert_eq(plim_command_delay(&plan, &command), rows[i].delay, "row %d", (int)i);
+  }
+}

@@ -181,3 +181,23 @@ Test(profile, within_a_limit_the_fastest_variant_is_chosen_and_else_the_one_with
   }
   cr_expect_null(plim_variants_within(variant, 0, NULL, 4096, NULL));
 }
+
+/* A time that a graph gives is that of its profile, none is 1 ns. */
+Test(profile, from_a_graph_has_its_times_and_those_of_no_time_at_all) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = plim_test_small_graph(ctx);
+  plim_profile *p = NULL;
+  plim_op op[SMALL_OPS];
+  plim_graph changed = *g;
+  memcpy(op, g->op, sizeof op);
+  op[SMALL_RELU].time_ns = 0;
+  op[SMALL_SGD].time_ns = -1;
+  changed.op = op;
+  cr_assert_eq(plim_profile_from_graph(&changed, &p), PLIM_OK);
+  cr_assert_eq(p->variant[SMALL_RELU].time_ns, 0);
+  cr_assert_eq(p->variant[SMALL_SGD].time_ns, 1);
+  cr_assert_eq(p->variant[SMALL_WEIGHTS].time_ns, 800);
+  plim_profile_free(p);
+  plim_graph_free(g);
+  plim_context_free(ctx);
+}

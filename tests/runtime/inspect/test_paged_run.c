@@ -4,6 +4,7 @@
 #include "runtime/inspect/paged_run.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 /* Three devices. Copies to cpu:2 come from two spaces over one queue; a fourth queue has no commands. */
 Test(paged_run, a_queue_that_several_links_share_is_named_after_what_they_have_in_common) {
@@ -19,7 +20,7 @@ Test(paged_run, a_queue_that_several_links_share_is_named_after_what_they_have_i
   plim_context *ctx = plim_test_context();
   plim_graph *graph = NULL;
   plim_space_plan *spaces = NULL;
-  cr_assert_eq(random_chain_make(ctx, 3, 1, &graph), PLIM_OK);
+  cr_assert_eq(random_chain_make(ctx, 3, test_seed(1), &graph), PLIM_OK);
   const plim_plan plan = {.ctx = ctx,
                           .planner = "hand",
                           .n_commands = sizeof command / sizeof *command,
@@ -37,4 +38,46 @@ Test(paged_run, a_queue_that_several_links_share_is_named_after_what_they_have_i
   plim_space_plan_free(spaces);
   plim_graph_free(graph);
   plim_context_free(ctx);
+}
+
+/* Copies 0 and 1 are one queue's; the run waits for the second from 10 ns on. */
+static const int32_t second_copy[] = {1};
+static const plim_command copies_and_run[] = {
+    {.kind = PLIM_COMMAND_COPY, .to = 1, .queue = 1, .time_ns = 20},
+    {.kind = PLIM_COMMAND_COPY, .storage = 1, .to = 1, .queue = 1, .time_ns = 5},
+    {.kind = PLIM_COMMAND_RUN, .n_wait = 1, .wait = second_copy}};
+static const int64_t begin_ns[] = {0, 20, 30}, time_ns[] = {20, 5, 5}, waited_ns[] = {0, 0, 20};
+
+Test(paged_run, a_wait_is_for_every_copy_on_the_queue_up_to_the_first_command) {
+  const plim_plan plan = {.n_commands = 3, .command = copies_and_run};
+  cr_assert_eq(plim_paged_run_exposed(&plan, begin_ns, time_ns, waited_ns), 10 + 5);
+}
+
+Test(paged_run, copies_alone_are_transfers) {
+  static const plim_plan_space page[] = {{.name = "host"}};
+  static const plim_plan_variant variant[] = {{.op = 0, .variant = {.name = "v", .time_ns = 5}}};
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = NULL;
+  plim_transfer *transfer = NULL;
+  int32_t n = 0;
+  cr_assert_eq(random_chain_make(ctx, 3, test_seed(1), &graph), PLIM_OK);
+  const plim_plan plan = {.ctx = ctx,
+                          .n_commands = 3,
+                          .command = copies_and_run,
+                          .n_variants = 1,
+                          .variant = variant,
+                          .n_page_spaces = 1,
+                          .page = page};
+  cr_assert_eq(plim_paged_run_transfers(graph, &plan, begin_ns, time_ns, waited_ns, &transfer, &n), PLIM_OK);
+  cr_assert_eq(n, 2);
+  for (int32_t i = 0; i < n; i++) {
+    cr_expect(transfer[i].command == i && transfer[i].storage == i);
+    cr_expect_eq(transfer[i].bytes, graph->storage[i].bytes);
+    cr_expect_eq(transfer[i].end_ns, begin_ns[i] + time_ns[i]);
+    cr_expect_eq(transfer[i].waiter, i == 1 ? 2 : PLIM_NONE);
+    cr_expect_eq(transfer[i].waited_ns, i == 1 ? 20 : 0);
+  }
+  plim_release(ctx, transfer, n, sizeof *transfer);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
 }

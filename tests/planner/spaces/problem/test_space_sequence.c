@@ -112,3 +112,23 @@ Test(space_sequence, an_insertion_leaves_what_a_whole_analysis_finds) {
   plim_platform_free(platform);
   plim_test_context_end(ctx);
 }
+
+Test(space_sequence, a_long_sequence_gives_all_its_memory_back) {
+  plim_context *ctx = plim_test_context();
+  plim_platform *platform = NULL;
+  plim_space_problem *problem = NULL;
+  plim_space_sequence s;
+  plim_graph *graph = space_case_flops(ctx, space_case_named("multi_skip_unit"));
+  cr_assert_eq(plim_platform_built_in(ctx, "m4", &platform), PLIM_OK);
+  cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK);
+  const int64_t before = plim_context_memory(ctx).bytes;
+  cr_assert_eq(plim_space_sequence_init(&s, problem), PLIM_OK);
+  cr_assert_eq(plim_space_sequence_reserve(&s, 5 * PLIM_SPACE_BLOCK), PLIM_OK);
+  cr_assert_gt(plim_context_memory(ctx).bytes, before);
+  plim_space_sequence_free(&s);
+  cr_assert_eq(plim_context_memory(ctx).bytes, before);
+  plim_space_problem_free(problem);
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}

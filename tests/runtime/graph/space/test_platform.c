@@ -7,6 +7,7 @@
 
 #include "planner/spaces/problem/space_problem.h"
 #include "tests/support/documents.h"
+#include "tests/support/space_rig.h"
 #include "tests/support/test_context.h"
 
 static const char json[] =
@@ -120,6 +121,25 @@ Test(platform, figures_of_the_built_in_ones_are_those_published) {
     cr_expect_eq(plim_platform_find_space(p, "sd"), 1);
     plim_platform_free(p);
   }
+  plim_test_context_end(ctx);
+}
+
+Test(platform, of_costs_has_a_link_where_some_op_has_a_copy_and_no_other) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = space_case_graph(ctx, &space_rig_small);
+  plim_platform *p = NULL;
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &p), PLIM_OK);
+  cr_assert_eq(p->n_links, 2);
+  plim_platform_free(p);
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    graph->costs->copy[plim_costs_copy_at(graph->costs, o, 1, 0)] = PLIM_NONE;
+    if (o > 0) graph->costs->copy[plim_costs_copy_at(graph->costs, o, 0, 1)] = PLIM_NONE;
+  }
+  cr_assert_eq(plim_platform_from_costs(graph->costs, &p), PLIM_OK);
+  cr_assert_eq(p->n_links, 1);
+  cr_assert_eq(plim_platform_find_link(p, 0, 1), 0);
+  plim_platform_free(p);
+  plim_graph_free(graph);
   plim_test_context_end(ctx);
 }
 

@@ -148,6 +148,17 @@ Test(space_check, updates_and_what_runs_once_have_rules_of_their_own) {
   space_rig_end(&r);
 }
 
+/* Without the wait for it, the copy may begin before the first command has filled what it reads. */
+Test(space_check, the_first_command_has_to_have_ended_as_any_other) {
+  space_rig r;
+  space_rig_base(&r, 0);
+  plim_space_command c = r.plan->command[1];
+  cr_assert(c.n_wait == 1 && c.wait[0] == 0);
+  c.n_wait = 0;
+  expect_refused(&r, 1, &c, "what fills its buffer need not have ended");
+  space_rig_end(&r);
+}
+
 /* Both updates in the other order: each sees a version that is not its own. */
 Test(space_check, updates_run_in_program_order) {
   static space_draft d;
