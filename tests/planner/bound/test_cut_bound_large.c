@@ -95,6 +95,8 @@ Test(cut_bound_large, the_search_has_a_plan_however_little_time_there_is) {
   c.options.budget_bytes = all->peak_bytes / 10 * 6;
   c.options.time_limit_ns = 1;
   cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), PLIM_OK, "%s", plim_context_error(c.ctx));
+  cr_assert_leq(plan->peak_bytes, c.options.budget_bytes);
+  cr_assert_gt(plan->n_commands, c.graph->n_ops, "nothing is recomputed");
   plim_plan_free(plan);
   plim_plan_free(all);
   planner_case_free(&c);

@@ -381,6 +381,7 @@ Test(program, the_smallest_budget_of_a_network_has_a_plan) {
   plim_program *program = program_of(8);
   planning.budget_bytes = floor_of(program, &planning).smallest_bytes;
   cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_leq(plim_program_arena_bytes(program), planning.budget_bytes);
   plim_program_free(program);
 }
 
