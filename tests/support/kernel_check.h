@@ -11,7 +11,7 @@ typedef struct kernel_operands {
 } kernel_operands;
 
 /* Random inputs that suit the kind (labels, positive variances, masks with clean padding, ...); outputs are filled with
- * `fill`. */
+ * `fill`. PLIM_TEST_SEED is added to the seed. */
 void kernel_operands_make(const plim_op_desc *op, uint64_t seed, int fill, kernel_operands *operands);
 void kernel_operands_free(const plim_op_desc *op, kernel_operands *operands);
 

@@ -556,7 +556,7 @@ static plim_status plan_with_cut(plim_context *own, void *user) {
   plim_plan_options options = plim_plan_options_default();
   options.planner = "cut";
   options.budget_bytes = *(int64_t *)user;
-  plim_status status = random_chain_make(own, 4, 3, &graph);
+  plim_status status = random_chain_make(own, 4, test_seed(3), &graph);
   if (status == PLIM_OK) status = plim_profile_from_graph(graph, &profile);
   if (status == PLIM_OK) status = plim_plan_make(own, graph, profile, &options, &plan);
   plim_plan_free(plan);
@@ -570,7 +570,7 @@ Test(cut_bound, every_failed_allocation_is_reported_and_leaves_nothing) {
   plim_profile *profile = NULL;
   plim_plan *all = NULL;
   plim_plan_options options = plim_plan_options_default();
-  cr_assert_eq(random_chain_make(ctx, 4, 3, &graph), PLIM_OK);
+  cr_assert_eq(random_chain_make(ctx, 4, test_seed(3), &graph), PLIM_OK);
   cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &all), PLIM_OK);
   int64_t budget = all->arena_bytes - 512;

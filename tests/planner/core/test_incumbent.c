@@ -68,7 +68,7 @@ Test(incumbent, a_call_has_the_time_for_a_small_graph_however_short_its_limit) {
 
 Test(incumbent, every_part_of_a_time_limit_ends) {
   for (int64_t limit_ns = 1; limit_ns < 200; limit_ns++) {
-    planner_case c = planner_case_random(1, 0);
+    planner_case c = planner_case_random(test_seed(1), 0);
     plim_incumbent *inc = NULL;
     c.options.time_limit_ns = limit_ns;
     cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);

@@ -14,7 +14,7 @@
 #include "tests/support/test_seed.h"
 
 Test(refusal, a_refusal_names_the_numbers) {
-  planner_case c = planner_case_random(6, 20);
+  planner_case c = planner_case_random(test_seed(6), 20);
   int32_t op;
   int64_t bound = plim_bound_bytes(c.problem, &op);
   char number[32];
@@ -27,7 +27,7 @@ Test(refusal, a_refusal_names_the_numbers) {
 }
 
 Test(refusal, a_refusal_says_that_the_lowest_plan_met_need_not_be_the_lowest) {
-  planner_case c = planner_case_random(6, 20);
+  planner_case c = planner_case_random(test_seed(6), 20);
   c.options.planner = "keep-all";
   plim_plan *plan = planner_case_plan(&c, PLIM_OK);
   c.options.budget_bytes = plan->arena_bytes - 1;
@@ -124,7 +124,7 @@ Test(refusal, the_floor_names_buffers_of_the_lowest_plan_that_are_too_many_for_t
 }
 
 Test(refusal, the_floor_is_described_with_the_operands_of_its_op) {
-  planner_case c = planner_case_random(6, 20);
+  planner_case c = planner_case_random(test_seed(6), 20);
   plim_plan_floor floor = {0};
   char text[600], cut[20];
   floor.bound_bytes = plim_bound_bytes(c.problem, &floor.op);
@@ -188,7 +188,7 @@ static void expect_begin(const planner_case *c, plim_plan_floor floor, const cha
 }
 
 Test(refusal, a_floor_says_what_is_known_and_names_a_smallest_budget_that_is_proved_once) {
-  planner_case c = planner_case_random(6, 20);
+  planner_case c = planner_case_random(test_seed(6), 20);
   const int64_t any = INT64_MAX;
   expect_begin(&c, (plim_plan_floor){.smallest_bytes = any, .bound_bytes = 500}, "none exists below 500 B");
   expect_begin(&c, (plim_plan_floor){.smallest_bytes = 700, .bound_bytes = 500},
@@ -207,7 +207,7 @@ Test(refusal, a_floor_says_what_is_known_and_names_a_smallest_budget_that_is_pro
 }
 
 Test(refusal, the_floor_is_described_in_any_room) {
-  planner_case c = planner_case_random(2, 12);
+  planner_case c = planner_case_random(test_seed(2), 12);
   plim_plan_floor floor;
   char text[64];
   cr_assert_eq(plim_plan_bound(c.ctx, c.graph, c.profile, &c.options, &floor), PLIM_OK);

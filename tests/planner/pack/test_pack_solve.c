@@ -316,7 +316,7 @@ Test(pack_solve, threads_find_packings_as_well) {
   int64_t offset[MOST];
   plim_pack_solution found;
   plim_pack_options options = {sizeof options, 64, 0, 3};
-  cut(&c, 5, 60, 30, 64);
+  cut(&c, test_seed(5), 60, 30, 64);
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
   cr_assert_eq(plim_boxes_check(ctx, &c.boxes, offset, 64, 64), PLIM_OK);
   options.capacity = 63;
@@ -330,7 +330,7 @@ Test(pack_solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   int64_t offset[MOST];
   plim_pack_solution found;
   plim_pack_options options = {sizeof options, INT64_MAX, 1, 1};
-  cut(&c, 3, 200, 100, 1024);
+  cut(&c, test_seed(3), 200, 100, 1024);
   cr_assert_eq(plim_pack_solve(ctx, &c.boxes, &options, offset, &found), PLIM_OK);
   cr_assert(found.packed_bytes > found.peak_bytes && !found.proved && found.packed_bytes == found.first_fit);
   options.time_limit_ns = 0;
@@ -377,7 +377,7 @@ Test(pack_solve, many_buffers_are_packed_close_to_their_load) {
   enum { MANY = 20000 };
   plim_box *box = malloc(MANY * sizeof *box);
   int64_t *offset = malloc(MANY * sizeof *offset);
-  uint64_t r = 1;
+  uint64_t r = test_seed(1);
   cr_assert(box && offset);
   for (int32_t i = 0; i < MANY; i++) {
     int64_t length = test_random_chance(&r, 1) ? test_random_between(&r, 1, MANY) : test_random_between(&r, 1, 40);
@@ -403,7 +403,7 @@ static plim_status solve_some(plim_context *c, void *user) {
 
 Test(pack_solve, a_refused_allocation_leaves_nothing_after) {
   buffers_case c;
-  cut(&c, 2, 30, 20, 64);
+  cut(&c, test_seed(2), 30, 20, 64);
   cr_assert_geq(plim_test_each_allocation(solve_some, &c), 25);
 }
 
@@ -436,7 +436,7 @@ Test(pack_solve, thousands_of_buffers_come_within_a_percent_of_their_load) {
   enum { MANY = 6000 };
   static plim_box box[MANY];
   static int64_t offset[MANY];
-  uint64_t r = 3;
+  uint64_t r = test_seed(3);
   for (int32_t i = 0; i < MANY; i++) { /* half of them wait for a reader in the second half, the others are short */
     int64_t begin = test_random_between(&r, 0, MANY / 2), waits = MANY - 2 * begin;
     int64_t length = i % 2 && waits > 0 ? waits : test_random_between(&r, 1, 9);

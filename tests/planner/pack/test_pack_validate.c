@@ -137,6 +137,6 @@ static plim_status find_some(plim_context *c, void *user) {
 
 Test(pack_validate, a_refused_allocation_leaves_nothing_after) {
   random_case c;
-  draw(&c, 3, 1);
+  draw(&c, test_seed(3), 1);
   cr_assert_geq(plim_test_each_allocation(find_some, &c), 4);
 }

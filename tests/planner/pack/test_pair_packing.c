@@ -181,6 +181,6 @@ done:
 
 Test(pair_packing, a_refused_allocation_leaves_nothing_after) {
   gaps_case c;
-  draw(&c, 3);
+  draw(&c, test_seed(3));
   cr_assert_geq(plim_test_each_allocation(make, &c), 8);
 }

@@ -97,7 +97,7 @@ static plim_status collect(plim_context *ctx, void *user) {
 }
 
 Test(plan_buffers, a_refused_allocation_leaves_nothing_after_and_another_graph_is_refused) {
-  planner_case c = planner_case_random(2, 6), other = planner_case_random(4, 8);
+  planner_case c = planner_case_random(test_seed(2), 6), other = planner_case_random(test_seed(2) + 2, 8);
   plim_plan_options options = plim_plan_options_default();
   small_case small = {c.graph, NULL};
   plim_buffer_list *buffers = NULL;

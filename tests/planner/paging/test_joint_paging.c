@@ -228,7 +228,7 @@ Test(joint_paging, updates_of_one_state_keep_program_order) {
 Test(joint_paging, a_sequence_that_reads_what_is_not_there_has_no_list) {
   rig r;
   int32_t fits;
-  make_rig(&r, 1, 1);
+  make_rig(&r, test_seed(1), 1);
   for (int32_t o = r.graph->n_ops - 1; o >= 0; o--) plim_space_events_add(&r.events, PLIM_SPACE_RUN, o, 0);
   cr_assert_eq(plim_joint_list(r.joint, &r.events, r.keep_all, &r.list, &fits), PLIM_OK);
   cr_assert_not(fits);
@@ -346,7 +346,7 @@ Test(joint_paging, where_copies_draw_much_a_plan_for_energy_takes_no_more_than_r
 
 Test(joint_paging, energy_is_that_of_runs_copies_and_idle_time) {
   rig r;
-  make_rig(&r, 1, 1);
+  make_rig(&r, test_seed(1), 1);
   const plim_powers watts = {.device_watt = {3, 0}, .idle_watt = 2};
   const double joule = plim_plan_energy(r.keep_all, &watts);
   cr_assert_float_eq(joule, 5e-9 * (double)r.keep_all->time_ns, 1e-12 * joule);

@@ -76,7 +76,7 @@ Test(paging, without_recomputation_every_op_runs_once) {
 Test(paging, keep_all_does_not_page) {
   paging_rig r = {0};
   plim_plan *plan = NULL;
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   r.paging.bytes_per_ns[0] = -1; /* which a call that pages refuses */
   r.options.paging = &r.paging;
   cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK, "%s",
@@ -87,21 +87,52 @@ Test(paging, keep_all_does_not_page) {
 }
 
 /* Seed 6 has ops that update nothing but a state. */
+/* Copies of persistent storages that no op reads. */
+static int32_t count_copies_of_unread(const plim_graph *graph, const plim_plan *plan) {
+  int32_t n = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const int32_t s = plan->command[j].storage;
+    if (plan->command[j].kind != PLIM_COMMAND_COPY || !plim_role_persistent(graph->storage[s].role)) continue;
+    n += graph->reader_first[s + 1] == graph->reader_first[s];
+  }
+  return n;
+}
+
+static int32_t count_unread_states(const plim_graph *graph) {
+  int32_t n = 0;
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    n += graph->storage[s].role == PLIM_ROLE_STATE && graph->reader_first[s + 1] == graph->reader_first[s];
+  }
+  return n;
+}
+
 Test(paging, states_that_an_op_updates_alone_stay_in_the_arena) {
-  paging_rig r = {0};
-  plim_plan *plan = NULL;
-  random_graph_options random = random_graph_options_default(6);
-  random.n_ops = 16;
-  paging_rig_make(&r, LENGTH, 6);
-  plim_profile_free(r.profile);
-  plim_graph_free(r.graph);
-  cr_assert_eq(random_graph_make(r.ctx, &random, &r.graph), PLIM_OK);
-  cr_assert_eq(random_profile_make(r.graph, 6, 1, &r.profile), PLIM_OK);
-  r.options.paging = &r.paging;
-  plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
-  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%d: %s", status, plim_context_error(r.ctx));
-  plim_plan_free(plan);
-  paging_rig_free(&r);
+  int32_t states = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 4 * SEEDS; test_seed_at(seed) < end; seed++) {
+    paging_rig r = {0};
+    plim_plan *plan = NULL, *keep_all = NULL;
+    random_graph_options random = random_graph_options_default(seed);
+    random.n_ops = 16;
+    paging_rig_make(&r, LENGTH, seed);
+    plim_profile_free(r.profile);
+    plim_graph_free(r.graph);
+    cr_assert_eq(random_graph_make(r.ctx, &random, &r.graph), PLIM_OK);
+    cr_assert_eq(random_profile_make(r.graph, seed, 1, &r.profile), PLIM_OK);
+    cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &keep_all), PLIM_OK);
+    const int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    r.options.budget_bytes = persistent + (keep_all->arena_bytes - persistent) * 3 / 4;
+    plim_plan_free(keep_all);
+    r.options.paging = &r.paging;
+    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%d: %s", status, plim_context_error(r.ctx));
+    if (plan && plan->n_page_spaces > 0) {
+      cr_assert_eq(count_copies_of_unread(r.graph, plan), 0);
+      states += count_unread_states(r.graph);
+    }
+    plim_plan_free(plan);
+    paging_rig_free(&r);
+  }
+  cr_assert_gt(states, 0);
 }
 
 /* Training updates p, m and counter; evaluation reads p alone. */
@@ -150,7 +181,7 @@ Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
   options.paging = &paging;
   for (int i = 0; i < 2; i++) {
     graph[i] = make_step(ctx, i == 0);
-    cr_assert_eq(random_profile_make(graph[i], 1, 1, &profile[i]), PLIM_OK);
+    cr_assert_eq(random_profile_make(graph[i], test_seed(1), 1, &profile[i]), PLIM_OK);
     paging.beside = i > 0 ? plan[0] : NULL;
     paging.beside_graph = graph[0];
     cr_assert_eq(plim_plan_make(ctx, graph[i], profile[i], &options, &plan[i]), PLIM_OK, "%s", plim_context_error(ctx));
@@ -191,7 +222,7 @@ static int32_t plan_with_homes(int persists, const char *space, int32_t n_device
   plim_plan *plan = NULL;
   plim_plan_options options = plim_plan_options_default();
   plim_paging paging = plim_paging_default();
-  cr_assert_eq(random_profile_make(graph, 1, 1, &profile), PLIM_OK);
+  cr_assert_eq(random_profile_make(graph, test_seed(1), 1, &profile), PLIM_OK);
   paging.space = space;
   paging.budget_bytes = 1 << 20;
   paging.homes = homes;
@@ -256,7 +287,7 @@ Test(paging, parameters_at_home_in_the_page_space_come_in_for_readers_and_leave_
 Test(paging, a_page_space_without_bytes_pages_nothing) {
   paging_rig r = {0};
   plim_plan *plan = NULL;
-  paging_rig_make(&r, LENGTH, 1);
+  paging_rig_make(&r, LENGTH, test_seed(1));
   r.paging.budget_bytes = 0;
   r.paging.recompute = 0;
   r.options.paging = &r.paging;
@@ -286,7 +317,7 @@ static void make_large_rig(paging_rig *r) {
   generated.packed = 1;
   cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
   cr_assert_eq(plim_graph_generate(r->ctx, &generated, &r->graph), PLIM_OK);
-  cr_assert_eq(random_profile_make(r->graph, 1, 1, &r->profile), PLIM_OK);
+  cr_assert_eq(random_profile_make(r->graph, test_seed(1), 1, &r->profile), PLIM_OK);
   r->options = plim_plan_options_default();
   cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
   double bytes_per_ns = (double)keep_all->arena_bytes / (double)keep_all->time_ns;
@@ -507,7 +538,7 @@ Test(paging, no_plan_is_slower_with_one_device_more) {
 /* More links than a plan has queues. */
 Test(paging, eight_devices_and_a_page_space_have_a_plan) {
   paging_rig r = {0};
-  paging_rig_make(&r, LENGTH, 1);
+  paging_rig_make(&r, LENGTH, test_seed(1));
   r.options.iterations = 40;
   plim_plan *plan = plan_devices(&r, 8, r.options.budget_bytes);
   cr_assert_not_null(plan);
@@ -519,7 +550,7 @@ Test(paging, eight_devices_and_a_page_space_have_a_plan) {
 Test(paging, too_many_devices_are_refused_and_so_is_one_without_a_name) {
   paging_rig r = {0};
   plim_plan *plan = NULL;
-  paging_rig_make(&r, LENGTH, 1);
+  paging_rig_make(&r, LENGTH, test_seed(1));
   r.options.paging = &r.paging;
   r.paging.n_devices = PLIM_PAGE_DEVICES + 1;
   cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_EUSAGE);

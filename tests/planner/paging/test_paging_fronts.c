@@ -72,7 +72,7 @@ Test(paging_fronts, a_cancelled_front_has_keep_all_where_it_fits) {
   paging_rig r = {0};
   int64_t budget[BUDGETS], time_ns[BUDGETS];
   plim_plan *keep_all = NULL;
-  paging_rig_make(&r, 60, 1);
+  paging_rig_make(&r, 60, test_seed(1));
   cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &keep_all), PLIM_OK);
   make_budgets(&r, budget);
   budget[BUDGETS - 1] = keep_all->arena_bytes;
@@ -104,7 +104,7 @@ static int64_t make_alone(paging_rig *r, int64_t budget_bytes, uint64_t seed, co
 Test(paging_fronts, a_cancelled_call_has_the_plan_that_was_kept) {
   paging_rig r = {0};
   int32_t was_kept = 0;
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   const int64_t first_bytes = r.options.budget_bytes;
   const int64_t time_ns = make_alone(&r, first_bytes, 1, plim_test_folder(), &was_kept);
   cr_assert_lt(time_ns, INT64_MAX);
@@ -156,7 +156,7 @@ Test(paging_fronts, figures_of_a_kept_plan_are_those_of_the_call) {
     paging_rig r = {0};
     char time[32];
     int32_t was_kept = 0;
-    paging_rig_make(&r, 16, 1);
+    paging_rig_make(&r, 16, test_seed(1));
     const int64_t time_ns = make_alone(&r, r.options.budget_bytes, 1, plim_test_folder(), &was_kept);
     plim_plan *before = make_cancelled(&r);
     cr_assert(before && before->bound_ns < before->time_ns);
@@ -181,7 +181,7 @@ Test(paging_fronts, a_kept_file_of_more_bytes_than_all_may_have_is_not_read) {
   int32_t was_kept = 0;
   char pattern[4096];
   glob_t found;
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   cr_assert_lt(make_alone(&r, r.options.budget_bytes, 1, plim_test_folder(), &was_kept), INT64_MAX);
   (void)snprintf(pattern, sizeof pattern, "%s/paged-*", r.options.front_folder);
   cr_assert_eq(glob(pattern, 0, NULL, &found), 0);
@@ -222,7 +222,7 @@ Test(paging_fronts, a_plan_of_least_energy_is_kept) {
   paging_rig r = {0};
   plim_status status;
   int32_t was_kept = 0;
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   r.paging.powers = &cheap_copies;
   plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
   cr_assert(first && !was_kept, "%s", plim_context_error(r.ctx));
@@ -249,7 +249,7 @@ Test(paging_fronts, a_search_of_equal_effort_is_not_repeated) {
     paging_rig r = {0};
     plim_status status;
     int32_t was_kept = 0, reports = 0;
-    paging_rig_make(&r, 16, 1);
+    paging_rig_make(&r, 16, test_seed(1));
     if (energy) r.paging.powers = &cheap_copies;
     plim_context_set_progress(r.ctx, count_reports, &reports);
     plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
@@ -336,7 +336,7 @@ Test(paging_fronts, a_kept_plan_of_least_energy_with_a_wrong_space_is_none) {
   paging_rig r = {0};
   plim_status status;
   int32_t was_kept = 0;
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] *= 10; /* so that it pages */
   r.paging.recompute = 0;
   r.paging.powers = &cheap_copies;
@@ -389,7 +389,7 @@ Test(paging_fronts, a_plan_that_was_kept_for_two_devices_is_not_taken_for_three)
   paging_rig r = {0};
   plim_plan_result made = {.plan = NULL};
   int32_t was_kept = 0;
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   const int64_t bytes = r.options.budget_bytes;
   r.paging.n_devices = 1;
   r.paging.device[0] = (plim_paging_device){"cpu:1", bytes};
@@ -491,7 +491,7 @@ Test(paging_fronts, a_faster_link_never_makes_a_call_slower_than_one_before_it) 
 Test(paging_fronts, budgets_of_a_front_that_descend_are_refused) {
   paging_rig r = {0};
   plim_plan *plan[2] = {NULL};
-  paging_rig_make(&r, 16, 1);
+  paging_rig_make(&r, 16, test_seed(1));
   const int64_t budget[] = {r.options.budget_bytes, r.options.budget_bytes - 512};
   for (int pages = 0; pages < 2; pages++) {
     r.options.paging = pages ? &r.paging : NULL;
@@ -525,7 +525,7 @@ Test(paging_fronts, a_later_call_for_more_bytes_is_never_slower_where_plans_are_
   const program_run *run = plim_test_shell("for f in paged-*.json; do echo '{' >$f; done; ls paged-*.json | wc -l");
   cr_assert_gt(atoi(run->out), 0);
   paging_rig r = {0};
-  paging_rig_make(&r, LENGTH, 1);
+  paging_rig_make(&r, LENGTH, test_seed(1));
   cr_assert_lt(make_alone(&r, r.options.budget_bytes, 1, folder, &was_kept), INT64_MAX);
   cr_assert_eq(was_kept, 0);
   paging_rig_free(&r);

@@ -86,7 +86,7 @@ Test(queue_order, every_run_follows_what_it_depends_on_and_updates_stay_on_the_f
 
 Test(queue_order, a_cancel_ends_it_without_an_order) {
   rig r;
-  make_rig(&r, 1);
+  make_rig(&r, test_seed(1));
   plim_context_cancel(r.ctx);
   r.order[0] = -7;
   cr_assert_eq(plim_queue_order(&r.runs, &two_devices, r.fixed, r.order, r.space), PLIM_ECANCEL);

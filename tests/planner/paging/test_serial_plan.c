@@ -89,8 +89,8 @@ Test(serial_plan, runs_each_op_once_in_program_order_where_and_how_the_other_pla
 Test(serial_plan, another_number_of_devices_or_another_graph_is_refused) {
   paging_rig r = {0}, other = {0};
   plim_plan *as = NULL, *plan = NULL;
-  paging_rig_make(&r, LENGTH, 1);
-  paging_rig_make(&other, LENGTH, 2);
+  paging_rig_make(&r, LENGTH, test_seed(1));
+  paging_rig_make(&other, LENGTH, test_seed(1) + 1);
   cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &as), PLIM_OK);
   add_devices(&r, 1);
   cr_assert_eq(plim_plan_serial(r.ctx, r.graph, r.profile, &r.paging, as, &plan), PLIM_EUSAGE);

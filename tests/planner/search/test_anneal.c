@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "tests/support/planner_case.h"
+#include "tests/support/test_seed.h"
 
 static plim_status ignore(void *user, plim_anneal *a) {
   (void)user;
@@ -34,7 +35,7 @@ static int64_t moves_until(const planner_case *c, int64_t iterations, int64_t de
 }
 
 Test(anneal, a_annealing_whose_deadline_was_over_before_it_began_makes_no_move) {
-  planner_case c = planner_case_random(4, 20);
+  planner_case c = planner_case_random(test_seed(4), 20);
   cr_assert_eq(moves_until(&c, 5000, INT64_MAX), 5000);
   cr_assert_eq(moves_until(&c, 5000, plim_now_ns() - 1000000), 0);
   planner_case_free(&c);

@@ -19,6 +19,7 @@
 #include "tests/support/space_interpret.h"
 #include "tests/support/space_oracle.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 
@@ -42,7 +43,7 @@ static plim_space_plan *place(const space_case *c, plim_objective objective, con
   plim_platform *platform = NULL;
   plim_space_plan *plan = NULL;
   plim_space_options options = plim_space_options_default();
-  uint64_t random = 3;
+  uint64_t random = test_seed(3);
   options.planner = "xengine";
   options.objective = (int32_t)objective;
   options.budget = budget;

@@ -115,7 +115,7 @@ Test(brief, more_moves_are_for_plans_that_are_far_from_their_bound) {
 
 /* The front notes what effort found a plan, and this effort is another one. */
 Test(brief, the_plan_front_is_left_alone) {
-  planner_case c = make_case(1, 1, 80);
+  planner_case c = make_case(test_seed(1), 1, 80);
   c.options.front_folder = plim_test_folder();
   plim_plan_free(plan(&c, 1));
   cr_assert_eq(plim_test_folder_count(), 0);

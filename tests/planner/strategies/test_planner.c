@@ -219,7 +219,7 @@ Test(planner, keys_restrict_what_a_plan_may_use) {
 }
 
 Test(planner, a_tie_within_three_percent_goes_to_less_workspace) {
-  planner_case c = planner_case_random(2, 6);
+  planner_case c = planner_case_random(test_seed(2), 6);
   plim_variant variant[3 * 6];
   int32_t first[7];
   cr_assert_leq(c.graph->n_ops, 6);
@@ -257,7 +257,7 @@ static planner_case cancelling_case(canceller *k) {
   plim_context *ctx = NULL;
   plim_graph *graph = NULL;
   cr_assert_eq(plim_context_new(cancelling_resize, k, &ctx), PLIM_OK);
-  cr_assert_eq(random_chain_make(ctx, 8, 5, &graph), PLIM_OK);
+  cr_assert_eq(random_chain_make(ctx, 8, test_seed(5), &graph), PLIM_OK);
   plim_plan_options options = plim_plan_options_default();
   return planner_case_make(ctx, graph, NULL, &options);
 }
@@ -337,7 +337,7 @@ static plim_status plan_once(plim_context *ctx, void *user) {
   plim_profile *profile = NULL;
   plim_plan *plan = NULL;
   plim_plan_floor floor;
-  PLIM_TRY(random_chain_make(ctx, 3, 3, &graph));
+  PLIM_TRY(random_chain_make(ctx, 3, test_seed(3), &graph));
   plim_plan_options options = plim_plan_options_default();
   options.planner = f->planner;
   options.iterations = 300;
@@ -370,7 +370,7 @@ Test(planner, a_refused_allocation_leaves_nothing_after) {
 }
 
 Test(planner, an_unknown_planner_gets_the_nearest_name) {
-  planner_case c = planner_case_random(4, 8);
+  planner_case c = planner_case_random(test_seed(4), 8);
   c.options.planner = "serch";
   (void)planner_case_plan(&c, PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(c.ctx), "\"search\""), "%s", plim_context_error(c.ctx));
@@ -378,7 +378,7 @@ Test(planner, an_unknown_planner_gets_the_nearest_name) {
 }
 
 Test(planner, rows_that_a_program_adds_stand_after_the_table_and_the_library_alone_has_none) {
-  planner_case c = planner_case_random(4, 8);
+  planner_case c = planner_case_random(test_seed(4), 8);
   int32_t all = 0, ours = 0;
   c.options.planner = "revolve";
   plim_plan_free(planner_case_plan(&c, PLIM_OK));
@@ -400,7 +400,7 @@ Test(planner, strategies_that_do_not_obey_iterations_make_one_plan_whatever_thei
       obeyed++;
       continue;
     }
-    planner_case c = planner_case_random(9, 24);
+    planner_case c = planner_case_random(test_seed(9), 24);
     char hex[2][PLIM_FINGERPRINT_BYTES];
     c.options.planner = plim_planner_name(row);
     for (int k = 0; k < 2; k++) {
@@ -421,7 +421,7 @@ Test(planner, strategies_that_do_not_obey_iterations_make_one_plan_whatever_thei
 
 /* A plan may take any variant, so the slow ones count too. */
 Test(planner, a_slow_variant_whose_times_do_not_add_up_is_refused) {
-  planner_case c = planner_case_random(1, 10);
+  planner_case c = planner_case_random(test_seed(1), 10);
   plim_plan *plan = NULL;
   static const plim_variant fast = {.name = "fast", .numerics_key = "k", .time_ns = 1, .workspace_bytes = 1 << 20},
                             slow = {.name = "slow", .numerics_key = "k", .time_ns = INT64_C(1) << 62};
@@ -466,7 +466,7 @@ static void expect_usage(const planner_case *c, plim_status status, const char *
 
 Test(planner, options_of_another_size_are_refused_before_they_are_read) {
   static const char words[] = "plim_plan_options has struct_bytes 8, and this library knows";
-  planner_case c = planner_case_random(2, 12);
+  planner_case c = planner_case_random(test_seed(2), 12);
   plim_plan_options o = c.options;
   plim_plan *plan = NULL;
   plim_plan_floor floor;
@@ -488,7 +488,7 @@ Test(planner, options_of_another_size_are_refused_before_they_are_read) {
 
 /* An older caller's struct ends before fields that were added at its end. */
 Test(planner, options_of_an_older_caller_are_not_read_beyond_their_end) {
-  planner_case c = planner_case_random(1, 10);
+  planner_case c = planner_case_random(test_seed(1), 10);
   plim_plan_options options = plim_plan_options_default();
   const size_t older = offsetof(plim_plan_options, paging);
   int64_t budget = 1;
@@ -504,7 +504,7 @@ Test(planner, options_of_an_older_caller_are_not_read_beyond_their_end) {
 }
 
 Test(planner, a_time_limit_of_centuries_is_none) {
-  planner_case c = planner_case_random(1, 10);
+  planner_case c = planner_case_random(test_seed(1), 10);
   plim_plan_options o = plim_plan_options_default();
   plim_plan *plan = NULL, *limited = NULL;
   o.budget_bytes = INT64_MAX;
@@ -521,7 +521,7 @@ Test(planner, a_time_limit_of_centuries_is_none) {
 }
 
 Test(planner, whether_a_plan_fits_is_said_only_when_it_is_known) {
-  planner_case c = planner_case_random(1, 10);
+  planner_case c = planner_case_random(test_seed(1), 10);
   plim_plan_options o = plim_plan_options_default();
   int yes = 7;
   o.budget_bytes = 1 << 30;
@@ -532,7 +532,7 @@ Test(planner, whether_a_plan_fits_is_said_only_when_it_is_known) {
 }
 
 Test(planner, keys_that_are_not_given_are_refused) {
-  planner_case c = planner_case_random(2, 12);
+  planner_case c = planner_case_random(test_seed(2), 12);
   const char *numerics_key[12] = {NULL};
   plim_plan *plan = NULL;
   c.options.numerics = PLIM_NUMERICS_GIVEN;

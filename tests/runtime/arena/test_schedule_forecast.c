@@ -7,6 +7,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 /* Ids of random_chain_make(2); positions of the schedule are the ops. */
 enum { X0, W1, V1, W2, V2, X1, X2, Y, DX2, DW2, DX1, DW1, DX0 };
@@ -21,9 +22,10 @@ typedef struct chain {
 
 static plim_status make_chain(plim_context *ctx, int32_t hold_inputs, chain *c) {
   random_plan_options program_order = {.packed = 1};
+  const uint64_t seed = test_seed(7);
   *c = (chain){NULL, NULL, NULL, {.ctx = NULL}};
-  PLIM_TRY(random_chain_make(ctx, 2, 7, &c->graph));
-  PLIM_TRY(random_profile_make(c->graph, 7, 1, &c->profile));
+  PLIM_TRY(random_chain_make(ctx, 2, seed, &c->graph));
+  PLIM_TRY(random_profile_make(c->graph, seed, 1, &c->profile));
   PLIM_TRY(random_plan_make(c->graph, c->profile, &program_order, &c->schedule));
   return plim_forecast_make(ctx, c->graph, c->schedule, 0, hold_inputs, &c->forecast);
 }

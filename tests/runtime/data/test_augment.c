@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tests/support/test_seed.h"
+
 enum { H = 5, W = 4, C = 3 };
 
 /* Pixel (y, x, c) of a crop, straight from the definition. */
@@ -32,7 +34,8 @@ Test(augment, copies_every_crop_as_defined) {
 }
 
 Test(augment, draws_the_same_for_the_same_seed_epoch_and_image) {
-  plim_crop a = plim_crop_draw(1, 2, 3, 4, 1), b = plim_crop_draw(1, 2, 3, 4, 1);
+  const uint64_t seed = test_seed(1);
+  plim_crop a = plim_crop_draw(seed, 2, 3, 4, 1), b = plim_crop_draw(seed, 2, 3, 4, 1);
   cr_assert(a.row == b.row && a.column == b.column && a.mirror == b.mirror);
 }
 
@@ -41,20 +44,22 @@ static int differ(plim_crop a, plim_crop b) {
 }
 
 Test(augment, draws_differently_for_other_seeds_epochs_and_images) {
+  const uint64_t of = test_seed(1);
   int seed = 0, epoch = 0, image = 0;
   for (int i = 0; i < 100; i++) {
-    plim_crop base = plim_crop_draw(1, 0, i, 4, 1);
-    seed += differ(base, plim_crop_draw(2, 0, i, 4, 1));
-    epoch += differ(base, plim_crop_draw(1, 1, i, 4, 1));
-    image += differ(base, plim_crop_draw(1, 0, i + 1, 4, 1));
+    plim_crop base = plim_crop_draw(of, 0, i, 4, 1);
+    seed += differ(base, plim_crop_draw(of + 1, 0, i, 4, 1));
+    epoch += differ(base, plim_crop_draw(of, 1, i, 4, 1));
+    image += differ(base, plim_crop_draw(of, 0, i + 1, 4, 1));
   }
   cr_assert(seed > 90 && epoch > 90 && image > 90, "of 100 draws %d, %d, %d differ", seed, epoch, image);
 }
 
 Test(augment, uses_every_place_within_the_border_and_none_outside) {
+  const uint64_t seed = test_seed(5);
   int seen[9] = {0}, mirrors = 0;
   for (int i = 0; i < 2000; i++) {
-    plim_crop crop = plim_crop_draw(5, 0, i, 4, 1);
+    plim_crop crop = plim_crop_draw(seed, 0, i, 4, 1);
     cr_assert(crop.row >= -4 && crop.row <= 4 && crop.column >= -4 && crop.column <= 4);
     seen[crop.row + 4]++;
     mirrors += crop.mirror;
@@ -64,5 +69,5 @@ Test(augment, uses_every_place_within_the_border_and_none_outside) {
 }
 
 Test(augment, never_mirrors_where_a_mirror_changes_the_label) {
-  for (int i = 0; i < 100; i++) cr_assert_eq(plim_crop_draw(5, 0, i, 4, 0).mirror, 0);
+  for (int i = 0; i < 100; i++) cr_assert_eq(plim_crop_draw(test_seed(5), 0, i, 4, 0).mirror, 0);
 }

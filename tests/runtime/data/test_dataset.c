@@ -10,6 +10,7 @@
 
 #include "runtime/data/cifar.h"
 #include "tests/support/folder.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 static plim_dataset_options options;
@@ -51,9 +52,10 @@ Test(dataset, makes_the_same_noise_for_the_same_seed) {
   plim_dataset *a, *b, *c;
   options.train_count = 20;
   options.test_count = 10;
+  options.seed = test_seed(0);
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &a), PLIM_OK);
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &b), PLIM_OK);
-  options.seed = 1;
+  options.seed++;
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &c), PLIM_OK);
   size_t bytes = 20 * 32 * 32 * 3;
   cr_assert_arr_eq(a->train.image, b->train.image, bytes);

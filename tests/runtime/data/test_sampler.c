@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/failing_memory.h"
+#include "tests/support/test_seed.h"
 
 enum { SIDE = 6, TRAIN = 50, TEST_IMAGES = 19, BATCH = 8, PIXELS = SIDE * SIDE * 3, EPOCH = TRAIN / BATCH };
 
@@ -45,7 +46,7 @@ static int find_image(const uint8_t *image) {
 }
 
 Test(sampler, drops_the_last_partial_batch_in_training_and_keeps_it_in_evaluation) {
-  plim_sampler *s = make(1, 0);
+  plim_sampler *s = make(test_seed(1), 0);
   cr_assert_eq(plim_sampler_train_batches(s), 6);
   cr_assert_eq(plim_sampler_test_batches(s), 3);
   plim_sampler_free(s);
@@ -53,8 +54,8 @@ Test(sampler, drops_the_last_partial_batch_in_training_and_keeps_it_in_evaluatio
 
 Test(sampler, trains_what_is_left_of_an_epoch_when_asked_and_changes_no_whole_batch) {
   enum { LEFT = TRAIN % BATCH };
-  plim_sampler_options options = {sizeof options, BATCH, 1, 1, 1};
-  plim_sampler *all, *whole = make(1, 1);
+  plim_sampler_options options = {sizeof options, BATCH, test_seed(1), 1, 1};
+  plim_sampler *all, *whole = make(test_seed(1), 1);
   uint8_t image[BATCH * PIXELS], same[BATCH * PIXELS];
   int32_t label[BATCH], other[BATCH], seen = 0;
   cr_assert_eq(plim_sampler_new(dataset, &options, &all), PLIM_OK);
@@ -77,7 +78,7 @@ Test(sampler, trains_what_is_left_of_an_epoch_when_asked_and_changes_no_whole_ba
 Test(sampler, shows_no_image_twice_in_an_epoch_and_keeps_labels_with_images) {
   uint8_t image[BATCH * PIXELS];
   int32_t label[BATCH];
-  plim_sampler *s = make(1, 0);
+  plim_sampler *s = make(test_seed(1), 0);
   for (int epoch = 0; epoch < 3; epoch++) {
     int seen[TRAIN] = {0};
     for (int step = 0; step < EPOCH; step++) {
@@ -96,7 +97,7 @@ Test(sampler, shows_no_image_twice_in_an_epoch_and_keeps_labels_with_images) {
 Test(sampler, makes_a_batch_from_its_number_alone) {
   uint8_t forward[2 * EPOCH][BATCH * PIXELS], image[BATCH * PIXELS];
   int32_t label[BATCH];
-  plim_sampler *s = make(9, 1);
+  plim_sampler *s = make(test_seed(9), 1);
   for (int step = 0; step < 2 * EPOCH; step++) plim_sampler_train(s, step, forward[step], label);
   for (int step = 2 * EPOCH - 1; step >= 0; step--) {
     plim_sampler_train(s, step, image, label);
@@ -108,7 +109,7 @@ Test(sampler, makes_a_batch_from_its_number_alone) {
 Test(sampler, orders_images_differently_by_epoch_and_seed) {
   uint8_t a[BATCH * PIXELS], b[BATCH * PIXELS];
   int32_t label[BATCH];
-  plim_sampler *one = make(1, 0), *two = make(2, 0);
+  plim_sampler *one = make(test_seed(1), 0), *two = make(test_seed(1) + 1, 0);
   plim_sampler_train(one, 0, a, label);
   plim_sampler_train(one, EPOCH, b, label);
   cr_assert_arr_neq(a, b, sizeof a);
@@ -121,7 +122,7 @@ Test(sampler, orders_images_differently_by_epoch_and_seed) {
 Test(sampler, pads_the_last_evaluation_batch_with_ignored_labels) {
   uint8_t image[BATCH * PIXELS];
   int32_t label[BATCH];
-  plim_sampler *s = make(1, 1);
+  plim_sampler *s = make(test_seed(1), 1);
   memset(image, 0xee, sizeof image);
   plim_sampler_test(s, 2, image, label);
   for (int i = 0; i < BATCH; i++) {

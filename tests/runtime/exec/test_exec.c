@@ -141,7 +141,7 @@ Test(exec, buffers_of_their_own_hold_the_peak_that_the_plan_says_and_are_all_giv
 Test(exec, a_buffer_that_is_refused_ends_the_step_and_nothing_is_lost) {
   exec_rig r = {0};
   static ledger l;
-  exec_rig_documents(&r, 5);
+  exec_rig_documents(&r, test_seed(5));
   for (int64_t refused = 1;; refused++) {
     memset(&l, 0, sizeof l);
     int32_t persistent = 0;
@@ -222,7 +222,7 @@ Test(exec, sizes_are_not_taken_from_the_plan) {
 
 Test(exec, the_allocation_counter_moves_when_a_kernel_allocates_by_the_hook) {
   exec_rig r = {0};
-  exec_rig_make(&r, 3, PLIM_ADDRESSES_PLANNED);
+  exec_rig_make(&r, test_seed(3), PLIM_ADDRESSES_PLANNED);
   hash_kernels kernels = {.fault = HASH_RIGHT, .spends = r.ctx};
   write_sources(&r, 0, 0, 0);
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
@@ -234,7 +234,7 @@ Test(exec, the_allocation_counter_moves_when_a_kernel_allocates_by_the_hook) {
 
 Test(exec, a_kernel_that_fails_ends_the_step_with_its_op_named_and_the_next_step_can_run) {
   exec_rig r = {0};
-  exec_rig_make(&r, 4, PLIM_ADDRESSES_PLANNED);
+  exec_rig_make(&r, test_seed(4), PLIM_ADDRESSES_PLANNED);
   hash_kernels kernels = {.fault = HASH_FAILS, .op = r.graph->n_ops / 2};
   write_sources(&r, 0, 0, 0);
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_ENOTFINITE);
@@ -257,7 +257,7 @@ static int32_t first_of_role(const plim_graph *graph, plim_role role) {
 Test(exec, values_can_be_read_and_written_only_where_they_are) {
   static unsigned char bytes[16384];
   exec_rig r = {0};
-  exec_rig_make(&r, 3, PLIM_ADDRESSES_PLANNED);
+  exec_rig_make(&r, test_seed(3), PLIM_ADDRESSES_PLANNED);
   hash_kernels kernels = {.fault = HASH_RIGHT};
   int32_t input = first_of_role(r.graph, PLIM_ROLE_INPUT), output = first_of_role(r.graph, PLIM_ROLE_OUTPUT);
   int32_t activation = first_of_role(r.graph, PLIM_ROLE_ACTIVATION);
@@ -283,7 +283,7 @@ Test(exec, values_can_be_read_and_written_only_where_they_are) {
 Test(exec, a_pointer_is_given_to_persistent_values_alone_and_is_where_write_writes) {
   unsigned char bytes[16384];
   exec_rig r = {0};
-  exec_rig_make(&r, 3, PLIM_ADDRESSES_PLANNED);
+  exec_rig_make(&r, test_seed(3), PLIM_ADDRESSES_PLANNED);
   int32_t param = first_of_role(r.graph, PLIM_ROLE_PARAM), input = first_of_role(r.graph, PLIM_ROLE_INPUT);
   cr_assert_geq(param, 0);
   hash_fill_source(1, 2, bytes, r.graph->value[param].bytes);
@@ -297,7 +297,7 @@ Test(exec, a_pointer_is_given_to_persistent_values_alone_and_is_where_write_writ
 Test(exec, plans_of_one_program_share_persistent_storages_and_take_turns) {
   exec_rig r = {0};
   for (int each = 0; each < 2; each++) {
-    exec_rig_documents(&r, 7);
+    exec_rig_documents(&r, test_seed(7));
     plim_exec_options options = exec_rig_options(each ? PLIM_ADDRESSES_EACH : PLIM_ADDRESSES_PLANNED);
     const plim_graph *graph[] = {r.graph, r.graph};
     const plim_plan *plan[] = {r.plan, r.plan};
@@ -404,7 +404,7 @@ Test(exec, inputs_of_a_plan_are_gone_when_another_plan_has_run) {
 
 Test(exec, options_that_make_no_sense_are_refused) {
   exec_rig r = {0};
-  exec_rig_documents(&r, 2);
+  exec_rig_documents(&r, test_seed(2));
   const plim_graph *graph = r.graph;
   const plim_plan *plan = r.plan;
   plim_exec_options none = {.struct_bytes = sizeof none};
@@ -424,7 +424,7 @@ Test(exec, options_that_make_no_sense_are_refused) {
 
 Test(exec, a_device_of_another_context_is_refused) {
   exec_rig r = {0};
-  exec_rig_documents(&r, 2);
+  exec_rig_documents(&r, test_seed(2));
   const plim_graph *graph = r.graph;
   const plim_plan *plan = r.plan;
   const plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
@@ -450,7 +450,7 @@ static plim_status copy_or_fail(plim_device *device, int32_t queue, void *to, co
 
 Test(exec, an_input_whose_copy_failed_is_not_written) {
   exec_rig r = {0};
-  exec_rig_documents(&r, 3);
+  exec_rig_documents(&r, test_seed(3));
   const plim_graph *graph = r.graph;
   const plim_plan *plan = r.plan;
   const plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
@@ -478,7 +478,7 @@ Test(exec, an_input_whose_copy_failed_is_not_written) {
 
 Test(exec, times_are_kept_when_asked_for) {
   exec_rig r = {0};
-  exec_rig_make(&r, 6, PLIM_ADDRESSES_PLANNED);
+  exec_rig_make(&r, test_seed(6), PLIM_ADDRESSES_PLANNED);
   hash_kernels kernels = {.fault = HASH_RIGHT};
   cr_assert_null(plim_exec_times(r.exec, 0));
   plim_exec_timing_begin(r.exec);
@@ -493,12 +493,12 @@ Test(exec, times_are_kept_when_asked_for) {
 static plim_status open_step_close(plim_context *ctx, void *user) {
   (void)user;
   exec_rig r = {.ctx = ctx};
-  random_graph_options graph = random_graph_options_default(9);
-  random_plan_options plan = random_plan_options_default(9);
+  random_graph_options graph = random_graph_options_default(test_seed(9));
+  random_plan_options plan = random_plan_options_default(test_seed(9));
   plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_EACH);
   plim_status status;
   PLIM_TRY_OR_DONE(random_graph_make(ctx, &graph, &r.graph));
-  PLIM_TRY_OR_DONE(random_profile_make(r.graph, 9, 3, &r.profile));
+  PLIM_TRY_OR_DONE(random_profile_make(r.graph, test_seed(9), 3, &r.profile));
   PLIM_TRY_OR_DONE(random_plan_make(r.graph, r.profile, &plan, &r.plan));
   const plim_graph *graphs = r.graph;
   const plim_plan *plans = r.plan;

@@ -15,8 +15,9 @@
 #include "tests/support/reference_trainer.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
-enum { CLASSES = 10, SEED = 17, HIDDEN = 8 };
+enum { CLASSES = 10, HIDDEN = 8 };
 
 typedef struct model_case {
   const char *model;
@@ -42,6 +43,7 @@ static const model_case cases[] = {
 /* What all runs of a model share. */
 typedef struct bench {
   const model_case *model;
+  uint64_t seed; /* of the weights, the inputs and dropout */
   plim_context *ctx;
   plim_device *device;
   plim_graph *graph;
@@ -70,7 +72,7 @@ static plim_status deep_mlp_make(plim_context *ctx, const plim_net_options *opti
 static void bench_open(bench *b, const model_case *model) {
   plim_net_options options = plim_net_options_default();
   plim_net *net = NULL;
-  *b = (bench){.model = model, .ctx = plim_test_context()};
+  *b = (bench){.model = model, .seed = test_seed(17), .ctx = plim_test_context()};
   options.layout = model->layout;
   options.precision = model->math;
   options.batch = model->batch;
@@ -92,9 +94,9 @@ static void bench_close(bench *b) {
   plim_context_free(b->ctx);
 }
 
-/* Fill the inputs of a step: a function of the step. */
+/* Fill the inputs of a step: a function of seed and step. */
 static void make_inputs(const bench *b, int64_t step, uint8_t *image, int32_t *label, float *hyper) {
-  uint64_t state = (uint64_t)step + 1;
+  uint64_t state = test_mix(b->seed, (uint64_t)step);
   int64_t pixels = (int64_t)b->model->batch * b->model->channels * b->model->size * b->model->size;
   for (int64_t i = 0; i < pixels; i++) image[i] = (uint8_t)test_random(&state);
   for (int32_t i = 0; i < b->model->batch; i++) label[i] = (int32_t)test_random_between(&state, 0, CLASSES - 1);
@@ -148,10 +150,10 @@ static void run_reference(const bench *b, const char *const *numerics_key, const
   reference_trainer *t = NULL;
   plim_status status = reference_open(g, b->device->machine.threads, b->device->machine.isa, numerics_key, &t);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
-  cr_assert_eq(reference_init(t, SEED), PLIM_OK);
+  cr_assert_eq(reference_init(t, b->seed), PLIM_OK);
   for (int64_t step = 0; step < b->model->steps; step++) {
     make_inputs(b, step, reference_at(t, "image"), reference_at(t, "label"), reference_at(t, "hyper"));
-    cr_assert_eq(reference_step(t, SEED, step), PLIM_OK, "%s", plim_context_error(b->ctx));
+    cr_assert_eq(reference_step(t, b->seed, step), PLIM_OK, "%s", plim_context_error(b->ctx));
   }
   for (int32_t v = 0; v < e->n; v++) {
     if (e->value[v]) memcpy(e->value[v], reference_value(t, v), (size_t)g->value[v].bytes);
@@ -170,7 +172,7 @@ static void write_value(const bench *b, plim_exec *exec, const char *name, const
 static void write_start(const bench *b, plim_exec *exec, void *scratch) {
   for (int32_t v = 0; v < b->graph->n_values; v++) {
     if (!is_trained(b->graph, v)) continue;
-    cr_assert_eq(plim_net_init(b->graph, v, SEED, scratch), PLIM_OK);
+    cr_assert_eq(plim_net_init(b->graph, v, b->seed, scratch), PLIM_OK);
     cr_assert_eq(plim_exec_write(exec, 0, v, scratch, b->graph->value[v].bytes), PLIM_OK);
   }
 }
@@ -193,7 +195,7 @@ static void run_exec(const bench *b, const plim_plan *plan, const expectation *l
     write_value(b, exec, "image", image);
     write_value(b, exec, "label", label);
     write_value(b, exec, "hyper", hyper);
-    plim_exec_set_step(exec, SEED, step);
+    plim_exec_set_step(exec, b->seed, step);
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(b->ctx));
   }
   for (int32_t v = 0; v < left->n; v++) {

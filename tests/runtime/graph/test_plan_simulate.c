@@ -130,7 +130,7 @@ Test(plan_simulate, runs_beside_copies_take_as_long_as_counting_says) {
 Test(plan_simulate, times_too_large_to_count_have_no_makespan) {
   drawn d;
   int64_t begin_ns[MOST], end_ns[MOST], makespan_ns;
-  draw(&d, 1);
+  draw(&d, test_seed(1));
   d.page[0].delay_permille = 10;
   d.variant[0].variant.time_ns = d.command[0].time_ns = INT64_MAX / 1000;
   plim_plan_simulate(&d.plan, begin_ns, end_ns, &makespan_ns);

@@ -8,6 +8,7 @@
 #include "planner/planner.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 static plim_graph *generate(plim_context *ctx, plim_generate_options options) {
   plim_graph *graph = NULL;
@@ -38,8 +39,9 @@ Test(generate, equal_seeds_give_equal_graphs_and_others_do_not) {
   for (int32_t row = 0; plim_generate_name(row); row++) {
     plim_generate_options options = plim_generate_options_default(plim_generate_name(row));
     options.n = 200;
+    options.seed = test_seed(1);
     plim_graph *a = generate(ctx, options), *b = generate(ctx, options);
-    options.seed = 2;
+    options.seed++;
     plim_graph *c = generate(ctx, options);
     cr_assert_str_eq(a->fingerprint, b->fingerprint);
     cr_assert_str_neq(a->fingerprint, c->fingerprint);
@@ -58,6 +60,7 @@ Test(generate, graphs_can_be_planned) {
     plim_profile *profile = NULL;
     plim_plan *plan = NULL;
     options.n = 120;
+    options.seed = test_seed(1);
     plim_graph *g = generate(ctx, options);
     cr_assert_eq(g->unpacked, 1);
     cr_assert_eq(plim_profile_from_graph(g, &profile), PLIM_OK);

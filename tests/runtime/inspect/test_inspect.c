@@ -225,8 +225,8 @@ Test(inspect, under_a_cap_most_drops_name_the_step_that_is_full) {
   plim_inspect *inspect = NULL;
   plim_plan_options options = plim_plan_options_default();
   int dropped = 0, full = 0, instead = 0;
-  cr_assert_eq(random_chain_make(ctx, 14, 3, &graph), PLIM_OK);
-  cr_assert_eq(random_profile_make(graph, 3, 1, &profile), PLIM_OK);
+  cr_assert_eq(random_chain_make(ctx, 14, test_seed(3), &graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(graph, test_seed(3), 1, &profile), PLIM_OK);
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &keep), PLIM_OK);
   plim_plan_floor floor;
   cr_assert_eq(plim_plan_smallest(ctx, graph, profile, &options, &floor, NULL), PLIM_OK);
@@ -307,7 +307,7 @@ Test(inspect, every_absence_of_resnet20_under_a_cap_is_what_keeping_it_would_bre
 }
 
 Test(inspect, refuses_a_plan_of_another_graph_and_steps_that_are_none) {
-  rig r = make_rig(5), other = make_rig(6);
+  rig r = make_rig(test_seed(5)), other = make_rig(test_seed(5) + 1);
   plim_inspect *none = NULL;
   plim_absence a;
   cr_assert_eq(plim_inspect_new(other.graph, r.plan, &none), PLIM_EDATA);
@@ -321,7 +321,7 @@ Test(inspect, refuses_a_plan_of_another_graph_and_steps_that_are_none) {
 
 /* Live bytes and residents are those of the arena: a plan with other spaces has buffers elsewhere too. */
 Test(inspect, a_plan_with_page_spaces_is_refused) {
-  rig r = make_rig(3);
+  rig r = make_rig(test_seed(3));
   const plim_plan_space page = {.name = "host", .budget_bytes = 1 << 20};
   plim_plan draft = *r.plan, *paged = NULL;
   plim_inspect *none = NULL;

@@ -6,6 +6,7 @@
 
 #include "runtime/net/net.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 static plim_graph *make_graph(plim_context *ctx, const char *model, plim_layout layout, int batch, int training) {
   plim_net_options options = plim_net_options_default();
@@ -32,7 +33,7 @@ static float *contents(const plim_graph *g, const char *name, uint64_t seed, int
 
 static void expect_normal(const plim_graph *g, const char *name, double deviation) {
   int64_t n;
-  float *x = contents(g, name, 7, &n);
+  float *x = contents(g, name, test_seed(7), &n);
   double sum = 0, squares = 0, within = 0;
   for (int64_t i = 0; i < n; i++) {
     sum += x[i];
@@ -63,7 +64,7 @@ Test(init, draws_weights_with_he_deviation_and_those_before_the_loss_with_a_hund
 
 static void expect_rows(const plim_graph *g, const char *name, float first, float second) {
   int64_t n;
-  float *x = contents(g, name, 7, &n);
+  float *x = contents(g, name, test_seed(7), &n);
   for (int64_t i = 0; i < n; i++) cr_assert_eq(x[i], i < n / 2 ? first : second, "'%s'", name);
   free(x);
 }
@@ -85,8 +86,8 @@ static void expect_equal_contents(const plim_graph *a, const plim_graph *b) {
     plim_role role = a->storage[a->value[v].storage].role;
     if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
     int64_t n, m;
-    float *x = contents(a, a->value[v].name, 7, &n);
-    float *y = contents(b, a->value[v].name, 7, &m);
+    float *x = contents(a, a->value[v].name, test_seed(7), &n);
+    float *y = contents(b, a->value[v].name, test_seed(7), &m);
     cr_assert_eq(n, m);
     cr_assert_eq(memcmp(x, y, (size_t)n * sizeof *x), 0, "'%s' differs", a->value[v].name);
     free(x);
@@ -111,9 +112,9 @@ Test(init, gives_other_weights_for_another_seed_or_name) {
   plim_context *ctx = plim_test_context();
   plim_graph *g = make_graph(ctx, "resnet20", PLIM_FLAT, 2, 1);
   int64_t n;
-  float *x = contents(g, "stage1.block0.conv1.weight", 7, &n);
-  float *other_seed = contents(g, "stage1.block0.conv1.weight", 8, &n);
-  float *other_name = contents(g, "stage1.block0.conv2.weight", 7, &n);
+  float *x = contents(g, "stage1.block0.conv1.weight", test_seed(7), &n);
+  float *other_seed = contents(g, "stage1.block0.conv1.weight", test_seed(7) + 1, &n);
+  float *other_name = contents(g, "stage1.block0.conv2.weight", test_seed(7), &n);
   cr_assert_neq(memcmp(x, other_seed, (size_t)n * sizeof *x), 0);
   cr_assert_neq(memcmp(x, other_name, (size_t)n * sizeof *x), 0);
   free(other_name);

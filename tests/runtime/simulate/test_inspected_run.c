@@ -15,6 +15,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 enum { LAYERS = 24, RUNS = 3 };
 
@@ -31,7 +32,7 @@ static rig rig_open(const char *policy, const char *memory) {
   plim_simulate_options options = plim_simulate_options_default();
   options.policy = policy ? plim_policy_find(policy) : NULL;
   options.addresses = policy ? PLIM_SIMULATE_ARENA : PLIM_SIMULATE_PLANNED;
-  cr_assert_eq(random_chain_make(r.ctx, LAYERS, 3, &r.graph), PLIM_OK);
+  cr_assert_eq(random_chain_make(r.ctx, LAYERS, test_seed(3), &r.graph), PLIM_OK);
   cr_assert_eq(plim_simulation_open(r.ctx, r.graph, 4, &r.sim), PLIM_OK);
   cr_assert_eq(plim_simulation_budget(&r.sim, memory, options.addresses, &options.budget_bytes), PLIM_OK);
   cr_assert_eq(plim_simulate(&r.sim, &options, &r.made), PLIM_OK, "%s", plim_context_error(r.ctx));

@@ -9,6 +9,7 @@
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
 #include "tests/support/paging_rig.h"
+#include "tests/support/test_seed.h"
 
 enum { LENGTH = 8, RUNS = 3, MOST = 512 };
 
@@ -17,7 +18,7 @@ static plim_plan *plan; /* with copies */
 
 /* Ops run once: what does not fit is paged. */
 static void setup(void) {
-  paging_rig_make(&r, LENGTH, 1);
+  paging_rig_make(&r, LENGTH, test_seed(1));
   (void)plim_test_folder();
   r.paging.recompute = 0;
   r.paging.delay_share = 0;

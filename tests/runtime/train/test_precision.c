@@ -13,6 +13,7 @@
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
+#include "tests/support/test_seed.h"
 
 static plim_context *ctx;
 static void setup(void) {
@@ -230,7 +231,7 @@ static double train(plim_device *device, const plim_dataset *dataset, plim_preci
   plim_plan_options planning = plim_plan_options_default();
   plim_trainer_options training = {
       .struct_bytes = sizeof training,
-      .seed = 7,
+      .seed = test_seed(7),
       .schedule = {.rate = 0.02F, .momentum = 0.9F, .weight_decay = 5e-4F, .total_steps = STEPS},
       .exec = {.struct_bytes = sizeof training.exec}};
   plim_net *net = NULL;

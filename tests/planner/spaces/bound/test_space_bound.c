@@ -85,6 +85,7 @@ static int64_t optimum(const paged *p, plim_objective objective, int page) {
 
 typedef struct counts {
   int cases, above_trivial, tight, found, near;
+  double closed; /* parts of the way from every op once to the optimum, over the tight cases */
 } counts;
 
 static void try_one(const plim_space_problem *problem, const paged *p, plim_objective objective, int page,
@@ -111,6 +112,7 @@ static void try_one(const plim_space_problem *problem, const paged *p, plim_obje
   n->cases++;
   n->above_trivial += best > trivial && bound > trivial + 1e-9;
   n->tight += best > trivial;
+  n->closed += best > trivial && bound > trivial ? (bound - trivial) / (best - trivial) : 0;
   n->found += found.fits;
   if (!found.fits) return;
   cr_assert_geq(found.value, best - 1e-9, "seed %llu, %s, pages %d: the plan takes %.9g, the optimum is %.9g",
@@ -140,6 +142,7 @@ static void expect(const counts *n) {
   cr_expect_geq(n->cases, 200, "%d cases with a plan", n->cases);
   cr_expect_geq(3 * n->above_trivial, n->tight, "of %d cases that memory slows the bound is above every op once in %d",
                 n->tight, n->above_trivial);
+  (void)fprintf(stderr, "CLOSED %g of %d\n", n->closed / n->tight, n->tight);
   cr_expect_eq(n->found, n->cases, "the search has a plan in %d of %d cases", n->found, n->cases);
   cr_expect_geq(100 * n->near, 97 * n->cases, "the search is within 3 %% of the optimum in %d of %d", n->near,
                 n->cases);

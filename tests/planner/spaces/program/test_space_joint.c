@@ -230,7 +230,7 @@ Test(space_joint, what_arrives_stays_when_the_same_output_is_released) {
   plim_space_model *model = NULL;
   plim_space_plan *plan = NULL;
   plim_space_events events = {.ctx = ctx};
-  uint64_t random = 1;
+  uint64_t random = test_seed(1);
   cr_assert_eq(plim_platform_built_in(ctx, "m0", &platform), PLIM_OK);
   cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK);
   cr_assert_eq(plim_space_model_make(problem, &asked, &model), PLIM_OK, "%s", plim_context_error(ctx));
