@@ -213,7 +213,7 @@ set_tests_properties(example_own_kernels PROPERTIES TIMEOUT 300 PASS_REGULAR_EXP
 # The tests that ask for the device they are for, in one program, which tools/gpu_check runs on a GPU; here over the
 # fake GPU, less what takes long there.
 set(device_tests)
-foreach(name gpu trainer checkpoint exec_models budget_change profiler precision identical_weights)
+foreach(name gpu trainer checkpoint exec_models budget_change profiler roofline precision identical_weights)
   plim_test_source(test_${name} source)
   list(APPEND device_tests ${source})
 endforeach()
@@ -222,7 +222,7 @@ plim_test_program(test_on_device)
 target_link_libraries(test_on_device PRIVATE plim_test_support)
 add_dependencies(test_gpu_check test_on_device test_kernels_cuda gpu_probe)
 add_test(NAME test_on_device COMMAND test_on_device --jobs=2 --verbose
-  --filter "@(gpu|trainer|checkpoint|profiler|exec_models)/*")
+  --filter "@(gpu|trainer|checkpoint|profiler|roofline|exec_models)/*")
 set_tests_properties(test_on_device PROPERTIES TIMEOUT 2400
   ENVIRONMENT "OMP_WAIT_POLICY=passive;PLIM_TEST_DEVICE=cuda:0;PLIM_TEST_GPU=blas=1,dnn=1")
 if(PLIM_CUDA)

@@ -240,7 +240,7 @@ def part_options(check):
 
 def part_suite(check):
     """What counts the GPU's free bytes runs by itself; on the CPU it would be skipped."""
-    rest = "@(trainer|checkpoint|profiler|exec_models)/*" if check.small else "!(gpu)/*"
+    rest = "@(trainer|checkpoint|profiler|roofline|exec_models)/*" if check.small else "!(gpu)/*"
     groups = [("Variants, bits, memory", 1, "gpu/*")] if check.on_gpu else []
     if not check.options.no_suite:
         for title, jobs, names in groups + [("Runs", 4, rest)]:

@@ -1,21 +1,16 @@
-/* runtime/profile/profiler: medians of interleaved runs on a device whose times the tests know, the cache between runs,
- * and the operands that kernels are given. */
+/* runtime/profile/profiler: medians of interleaved runs on a device whose times the tests know, and the cache between
+ * runs. Operands: test_profile_operands.c; times that are not measured: test_roofline.c. */
 #include "runtime/profile/profiler.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/device/device_cuda.h"
-#include "runtime/profile/measurement.h"
 #include "runtime/profile/profile_cache.h"
-#include "runtime/profile/profile_operands.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
-#include "tests/support/fake_cuda.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
@@ -389,214 +384,7 @@ Test(profiler, every_refused_allocation_is_reported_and_leaves_nothing_after) {
   cr_assert_gt(plim_test_each_allocation(measure_and_free, NULL), 20);
 }
 
-/* ---- operands ---- */
-
-Test(profiler, special_operands_are_in_range_and_all_others_are_ordinary_numbers) {
-  static float normal[PLIM_NORMALS];
-  static float memory[3 * PLIM_NORMALS];
-  double sum = 0, squares = 0;
-  plim_normals_make(normal);
-  plim_normals_fill(normal, memory, (int64_t)sizeof memory - 100);
-  for (int i = 0; i < PLIM_NORMALS; i++) {
-    cr_assert_eq(memory[i], memory[PLIM_NORMALS + i]);
-    cr_assert(normal[i] == 0 || isnormal(normal[i]));
-    sum += (double)normal[i];
-    squares += (double)normal[i] * (double)normal[i];
-  }
-  cr_assert_lt(fabs(sum / PLIM_NORMALS), 0.05);
-  cr_assert_lt(fabs(squares / PLIM_NORMALS - 1), 0.05);
-  plim_op_desc desc;
-  plim_graph_describe(graph, SMALL_XENT, &desc);
-  cr_assert(plim_operand_is_special(&desc, 1));
-  cr_assert_not(plim_operand_is_special(&desc, 0));
-  plim_operand_fill_special(&desc, 1, normal, memory);
-  for (int i = 0; i < 4; i++) {
-    int32_t label;
-    memcpy(&label, &memory[i], sizeof label);
-    cr_assert(label >= 0 && label < 10);
-  }
-  plim_graph_describe(graph, SMALL_SGD, &desc);
-  plim_operand_fill_special(&desc, 1, normal, memory);
-  cr_assert_lt(memory[0], 1, "a learning rate");
-}
-
-/* Labels, a mask and what an update leaves are no ordinary floats. */
-Test(profiler, memory_holds_ordinary_numbers_after_a_run_of_any_op) {
-  static const int32_t ops[] = {SMALL_RELU, SMALL_XENT, SMALL_SGD};
-  plim_profile_set set;
-  fake.scribbles = 1;
-  cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);
-  for (int i = 0; i < 3; i++) {
-    const plim_profile_group *group = &set.group[set.group_of[ops[i]]];
-    plim_profile_case *c = &set.cases[group->first];
-    plim_measurement m;
-    plim_measure_needs needs = {0};
-    int64_t time_ns;
-    plim_measure_need(group, c, &needs);
-    cr_assert_eq(plim_measure_prepare(&set, group, c), PLIM_OK);
-    cr_assert_eq(plim_measure_begin(&set, &needs, 0, &m), PLIM_OK);
-    cr_assert_eq(plim_measure_run(&m, group, c, &time_ns), PLIM_OK);
-    const float *memory = m.arena;
-    for (int64_t e = 0; e < m.arena_bytes / 4; e++) {
-      cr_assert(memory[e] == 0 || isnormal(memory[e]), "op %d leaves %g", (int)ops[i], (double)memory[e]);
-    }
-    plim_measure_end(&m);
-  }
-  plim_profile_set_free(&set);
-}
-
-/* Rows that overlap: 100 x 100 elements in 199. */
-Test(profiler, strided_operands_are_filled_from_their_first_element_to_their_last) {
-  static float normal[PLIM_NORMALS];
-  enum { REACH = 199 };
-  static float memory[REACH + 10000];
-  plim_op_desc desc;
-  plim_graph_describe(graph, SMALL_LINEAR, &desc);
-  plim_normals_make(normal);
-  for (int k = 0; k < 2; k++) {
-    plim_shape *shape = &desc.in[1];
-    *shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){100, 100});
-    shape->stride[0] = shape->stride[1] = 1;
-    memset(memory, 0, sizeof memory);
-    if (k) {
-      cr_assert(plim_operand_is_special(&desc, 1));
-      plim_operand_fill_special(&desc, 1, normal, memory);
-    } else {
-      plim_operand_fill_random(shape, 1, memory);
-    }
-    cr_assert(memory[REACH - 1] != 0);
-    for (int i = REACH; i < REACH + 10000; i++) cr_assert_eq(memory[i], 0);
-  }
-}
-
-Test(profiler, operands_are_warm_or_cold_and_outputs_go_over_inputs_as_the_graph_has_it) {
-  plim_profile_set set;
-  cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);
-  const plim_cache_states *linear = &set.group[set.group_of[SMALL_LINEAR]].cache_states;
-  const plim_cache_states *bwd = &set.group[set.group_of[SMALL_RELU_BWD]].cache_states;
-  const plim_cache_states *weights = &set.group[set.group_of[SMALL_WEIGHTS]].cache_states;
-  cr_assert_eq(linear->in[1], PLIM_CACHE_COLD, "weights were used a step ago");
-  cr_assert_eq(linear->out[0], PLIM_CACHE_COLD, "forward results lie at places of their own");
-  cr_assert_eq(bwd->in[1], PLIM_CACHE_WARM, "the gradient was written just before");
-  cr_assert_eq(bwd->out[0], PLIM_CACHE_IN_PLACE, "and dies here");
-  cr_assert_eq(bwd->over[0], 1);
-  cr_assert_eq(weights->out[0], PLIM_CACHE_WARM, "backward results lie where something has died");
-  plim_profile_set_free(&set);
-}
-
-/* Blocks of a placed description: everything apart, but what is written over an input. */
-Test(profiler, operands_are_placed_apart_in_their_blocks) {
-  plim_op_desc desc;
-  plim_graph_describe(graph, SMALL_RELU_BWD, &desc);
-  plim_cache_states cache_states = {
-      .in = {PLIM_CACHE_COLD, PLIM_CACHE_WARM}, .out = {PLIM_CACHE_IN_PLACE}, .over = {1}};
-  plim_operand_place place[4];
-  int64_t bytes[2];
-  cr_assert_eq(plim_operands_count(&desc), 3);
-  plim_operands_place(&desc, &cache_states, 1000, place, bytes);
-  cr_assert_eq(place[0].block, PLIM_CACHE_COLD);
-  cr_assert_eq(place[2].at, place[1].at);
-  cr_assert_eq(place[2].block, PLIM_CACHE_WARM);
-  cr_assert_eq(place[3].at, PLIM_ALIGN, "the workspace lies after the gradient of 160 bytes");
-  cr_assert_eq(bytes[PLIM_CACHE_WARM], PLIM_ALIGN + 1024);
-  cr_assert_eq(bytes[PLIM_CACHE_COLD], PLIM_ALIGN, "the mask");
-}
-
-/* ---- models ---- */
-
-Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_device) {
-  plim_device *device = plim_test_device(ctx, 1);
-  plim_profile *profile = NULL;
-  cr_assert_eq(plim_profile_roofline(device, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(profile->measured, 0);
-  for (int32_t op = 0; op < graph->n_ops; op++) {
-    plim_kernel_info info[PLIM_KERNEL_VARIANTS];
-    plim_op_desc desc;
-    plim_graph_describe(graph, op, &desc);
-    int n = device->api->kernels.variants(device, &desc, info, PLIM_KERNEL_VARIANTS);
-    cr_assert_eq(n, profile->first[op + 1] - profile->first[op]);
-    for (int i = 0; i < n; i++) {
-      const plim_variant *variant = &profile->variant[profile->first[op] + i];
-      cr_assert_str_eq(variant->name, info[i].name);
-      cr_assert_eq(variant->workspace_bytes, info[i].workspace_bytes);
-      cr_assert_gt(variant->time_ns, 0);
-    }
-  }
-  plim_profile_free(profile);
-  plim_device_close(device);
-}
-
-/* One product of squares x, w and y with sides of these sizes. */
-static plim_graph *make_product(plim_dtype dtype, const int64_t side[3]) {
-  plim_graph_builder *builder = NULL;
-  plim_graph *product = NULL;
-  int32_t value, op;
-  cr_assert_eq(plim_graph_begin(ctx, "product", 1, &builder), PLIM_OK);
-  for (int i = 0; i < 3; i++) {
-    const char *names[] = {"x", "w", "y"};
-    const plim_shape shape = plim_shape_make(dtype, PLIM_FLAT, 2, (int64_t[]){side[i], side[i]});
-    cr_assert_eq(plim_graph_add(builder, names[i], i < 2 ? PLIM_ROLE_INPUT : PLIM_ROLE_OUTPUT, &shape, &value),
-                 PLIM_OK);
-  }
-  const plim_op_spec spec = {
-      .name = "product", .kind = PLIM_OP_LINEAR, .n_in = 2, .in = {0, 1}, .n_out = 1, .out = {2}};
-  cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
-  cr_assert_eq(plim_graph_end(builder, &product), PLIM_OK, "%s", plim_context_error(ctx));
-  return product;
-}
-
-/* Modelled times of the variants of one large product of this type; returns how many. */
-static int model_product(plim_device *device, plim_dtype dtype, plim_variant variant[PLIM_KERNEL_VARIANTS]) {
-  plim_graph *product = make_product(dtype, (int64_t[]){2048, 2048, 2048});
-  plim_profile *profile = NULL;
-  cr_assert_eq(plim_profile_roofline(device, product, &profile), PLIM_OK);
-  int n = profile->first[1];
-  memcpy(variant, profile->variant, (size_t)n * sizeof *variant);
-  plim_profile_free(profile);
-  plim_graph_free(product);
-  return n;
-}
-
-Test(profiler, an_op_that_no_kernel_takes_is_refused_with_the_rule_that_it_does_not_follow) {
-  plim_graph *product = make_product(PLIM_F32, (int64_t[]){16, 17, 16});
-  plim_profile *profile = NULL;
-  plim_device *cpu = NULL;
-  cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &cpu), PLIM_OK);
-  cr_assert_eq(plim_profile_roofline(cpu, product, &profile), PLIM_EUNSUPPORTED);
-  cr_assert_str_eq(
-      plim_context_error(ctx),
-      "device cpu has no kernel for op \"product\" (linear): w of a linear has the sizes [17 17], which do "
-      "not follow its rule [O I] and the other operands");
-  cr_assert_null(profile);
-  plim_device_close(cpu);
-  plim_graph_free(product);
-}
-
-Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
-  plim_variant floats[PLIM_KERNEL_VARIANTS], halves[PLIM_KERNEL_VARIANTS];
-  plim_device *cpu = NULL;
-  plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
-  cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
-  int n = model_product(cpu, PLIM_F32, floats), m = model_product(cpu, PLIM_BF16, halves);
-  cr_assert_str_eq(floats[n - 1].name, "single-source");
-  cr_assert_str_eq(halves[m - 1].name, "single-source");
-  cr_assert_eq(halves[m - 1].time_ns, floats[n - 1].time_ns);
-  if (n > 1 && m > 1) cr_assert_lt(halves[0].time_ns, floats[0].time_ns * 2 / 3);
-  plim_device_close(cpu);
-}
-
-Test(profiler, modelled_products_of_a_gpu_are_far_faster_by_a_library) {
-  plim_variant variant[PLIM_KERNEL_VARIANTS];
-  fake_cuda_options options = fake_cuda_options_default();
-  plim_device *gpu = NULL;
-  options.blas = 1;
-  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &gpu), PLIM_OK);
-  const int n = model_product(gpu, PLIM_F32, variant);
-  cr_assert_str_eq(variant[0].name, "cublas");
-  cr_assert_str_eq(variant[n - 1].name, "single-source");
-  cr_assert_lt(variant[0].time_ns, variant[n - 1].time_ns / 20);
-  plim_device_close(gpu);
-}
+/* ---- real kernels ---- */
 
 Test(profiler, the_real_kernels_of_a_step_can_be_measured) {
   plim_device *device = plim_test_device(ctx, 1);
