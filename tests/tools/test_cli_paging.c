@@ -14,6 +14,7 @@
 #define TO_HOST TRAIN "--memory cpu=8MiB,host=64MiB "
 #define RERUN \
   "train --model resnet20 --data synthetic --batch 4 --model-costs --no-cache --threads 1 -q --plan paged.json "
+#define SMALLEST "--model tinyres --data synthetic --batch 8 --model-costs --no-cache -q "
 #define TO_DISK TRAIN "--memory cpu=8MiB,disk=64MiB "
 
 static void begin(void) {
@@ -155,7 +156,7 @@ Test(cli_pages, a_checkpoint_has_the_state_from_its_home_and_brings_it_to_anothe
   cr_expect_neq(strncmp(run->out, run->out + 2 * line, line), 0, "%s", run->out);
 }
 
-#define TINY "--model tinyres --data synthetic --batch 8 --model-costs --no-cache --threads 1 -q --iterations 1 "
+#define TINY SMALLEST "--threads 1 --iterations 1 "
 /* Few ops, of which many plans take no time; most bytes are activations, so that plans also recompute. */
 #define BLOCK                                                                                             \
   "--model gpt --layers 1 --width 16 --heads 1 --context 16 --data text:/usr/share/common-licenses/GPL-3" \
@@ -168,20 +169,6 @@ Test(cli_pages, modelled_plans_that_page_are_the_same_in_every_run) {
   const program_run *run = plim_test_shell("for i in 1 2; do $PLIMSOLL plan " BLOCK
                                            "--memory cpu=50%,host=1GiB -o $i.json || exit 1; done; cmp 1.json 2.json");
   cr_expect_eq(run->status, 0, "%s%s", run->out, run->error);
-}
-
-Test(cli_pages, a_plan_of_two_devices_runs_from_its_file) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
-  (void)plim_test_program(
-      "plan --model tinyres --data synthetic --batch 8 --model-costs --no-cache -q --threads 2 --iterations 1 "
-      "--memory cpu:0=50%%,cpu:1=50%% -o two.json");
-  plim_test_expect(0, "");
-  (void)plim_test_program(
-      "train --model tinyres --data synthetic --batch 8 --model-costs --no-cache -q --threads 2 "
-      "--steps 1 --plan two.json");
-  plim_test_expect(0, "");
 }
 
 Test(cli_pages, no_budget_above_one_that_has_a_plan_is_refused) {
@@ -232,123 +219,50 @@ Test(cli_pages, each_space_has_a_row_with_the_copies_of_its_links_and_its_measur
   }
 }
 
-Test(cli_pages, ops_of_several_devices_are_timed_while_the_others_are_busy_and_those_of_one_alone) {
-  static const char *const memory[] = {"cpu:0=8MiB,cpu:1=8MiB", "cpu:0=8MiB,cpu:1=8MiB,cpu:2=8MiB",
-                                       "cpu=8MiB,host=64MiB"},
-                           *const busy[] = {"\"beside\": 1\n", "\"beside\": 2\n", ""};
-  for (int i = 0; i < 3; i++) {
-    char line[512];
-    (void)snprintf(line, sizeof line,
-                   "XDG_CACHE_HOME=$PWD/cache $PLIMSOLL train --model mlp --data synthetic --image 8x8x1 --batch 32 "
-                   "--threads 3 --steps 1 --trial 0 --iterations 1 -q --memory %s -o p.json >/dev/null && "
-                   "cat cache/plimsoll/profile-*.json | grep -o '\"beside\": [0-9]*'; rm -rf cache p.json",
-                   memory[i]);
-    const program_run *run = plim_test_shell(line);
-    cr_expect_str_eq(run->out, busy[i], "%s%s", run->out, run->error);
+/* ---- weights ---- */
+
+Test(cli_pages, weights_are_those_of_keep_all) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  static const char *const spaces[] = {"host=1GiB", "disk=1GiB --page-file pages"};
+  for (int i = 0; i < 2; i++) {
+    expect_output(plim_test_program("verify " SMALLEST "--steps 2 --recompute off --memory cpu=60%%,%s", spaces[i]),
+                  "weights identical    yes");
   }
 }
 
-/* ---- more than two devices ---- */
+/* Its update has attributes that an op without its state has not. */
+Test(cli_pages, the_state_of_adamw_is_at_home_in_the_page_space) {
+  (void)plim_test_shell(
+      "for i in 1 2 3 4 5 6 7 8; do echo the update alone needs the moments of AdamW; done >line; "
+      "cat line line line line line line line line >text");
+  expect_output(plim_test_program("verify --model gpt --layers 2 --width 64 --heads 2 --context 32 --data text:text "
+                                  "--batch 4 --steps 2 --model-costs --no-cache -q --memory cpu=60%%,host=1GiB"),
+                "weights identical    yes");
+}
 
-#define THREE "--iterations 200 --threads 3 --memory cpu:0=%d%%,cpu:1=%d%%,cpu:2=%d%%%s "
-
-Test(cli_pages, three_devices_are_planned_checked_run_and_verified) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
+Test(cli_pages, bad_spaces_are_refused) {
   static const struct {
-    int percent;
-    const char *host, *row;
-  } budgets[] = {{60, "", "\ncpu:2 "}, {45, ",host=64MiB", "\nhost "}};
-  for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
-    const int p = budgets[i].percent;
-    (void)plim_test_program("plan " TINY THREE "-o three.json", p, p, p, budgets[i].host);
-    plim_test_expect(0, "");
-    expect_output(plim_test_program("check three.json"), "valid                yes");
-    const program_run *run = plim_test_program("verify " TINY "--threads 3 --steps 3 --plan three.json");
-    expect_output(run, "weights identical    yes");
-    run = plim_test_program("verify " TINY "--steps 3 " THREE, p, p, p, budgets[i].host);
-    expect_output(run, "weights identical    yes");
-    expect_output(run, "cpu>cpu:2 ");
-    expect_output(run, budgets[i].row);
-  }
-}
-
-Test(cli_pages, three_devices_are_timed_in_place_and_change_their_budget_with_equal_weights) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
-  const program_run *run = plim_test_program("verify " TINY "--steps 9 --retime 3 " THREE, 70, 70, 70, "");
-  expect_output(run, "timed in place");
-  expect_output(run, "weights identical    yes");
-  run = plim_test_program("verify " TINY "--steps 5 --numerics small --memory-at 2=70%% " THREE, 90, 90, 90, "");
-  expect_output(run, "changes of budget    1");
-  expect_output(run, "weights identical    yes");
-}
-
-/* Of eight devices links share queues. */
-Test(cli_pages, a_trace_of_many_devices_has_a_row_for_each_queue_and_space) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
-  (void)plim_test_program("train " TINY "--steps 12 --trace t.jsonl " THREE, 60, 60, 60, "");
-  plim_test_expect(0, "");
-  expect_output(plim_test_program("trace summary t.jsonl"), " cpu>cpu:2 ");
-  const program_run *run = plim_test_program("trace step t.jsonl --at 40");
-  expect_output(run, "\ncpu:2  ");
-  expect_output(run, "\ncpu>cpu:2  ");
-  (void)plim_test_program("trace export t.jsonl -o t.svg");
-  plim_test_expect(0, "");
-  run = plim_test_shell("grep -c '>cpu:2</text>' t.svg; grep -c 'class=.bytes. d' t.svg");
-  cr_expect_str_eq(run->out, "2\n3\n"); /* a queue and a space */
-  (void)plim_test_program("train " TINY
-                          "--steps 12 --trace t.jsonl --threads 8 --memory cpu:0=60%%,cpu:1=60%%,cpu:2=60%%,cpu:3=60%%,"
-                          "cpu:4=60%%,cpu:5=60%%,cpu:6=60%%,cpu:7=60%%");
-  plim_test_expect(0, "");
-  expect_output(plim_test_program("trace summary t.jsonl"), " cpu>cpu:1 ");
-}
-
-Test(cli_pages, devices_that_cannot_be_are_refused_with_one_sentence) {
-  static const struct {
-    const char *options, *words;
+    const char *options;
+    int status;
+    const char *words;
   } rows[] = {
-      {"--threads 3 --memory cpu:0=1MiB,cpu:2=1MiB", ": cpu:1 is missing: devices have the numbers 0 to 2"},
-      {"--threads 3 --memory cpu:1=1MiB,cpu:2=1MiB", "the arena needs a size too"},
-      {"--threads 9 --memory cpu:0=1MiB,cpu:8=1MiB", ": 8 devices are the most, and cpu:7 is the last of them"},
-      {"--threads 3 --memory cpu:0=1MiB,cpu:1=1MiB,cpu:1=1MiB", "cpu:1 is given twice"},
-      {"--threads 3 --memory cpu:0=1MiB,cpu:01=1MiB", "there is no space cpu:01; there are cpu, or cpu:0, cpu:1 and"},
-      {"--threads 3 --memory cpu:0=1MiB,cpu:1=1MiB,cpu:2=", "no size follows cpu:2="},
-      {"--threads 2 --memory cpu:0=1MiB,cpu:1=1MiB,cpu:2=1MiB",
-       "3 devices need a thread each, and there are 2: give --threads 3 or more"},
-      {"--threads 1 --memory cpu:0=1MiB,cpu:1=1MiB",
-       "2 devices need a thread each, and there is 1: give --threads 2 or more"},
+      {"--memory cpu=60%,nvme=1GiB", 2, "there is no space nvme; there are cpu, or cpu:0, cpu:1 and so on,"},
+      {"--memory cuda:0=60%,cuda:1=60%", 2, "cpu or cuda:0, and one space to page to"},
+      {"--memory host=1GiB", 2, "the arena needs a size too"},
+      {"--memory cpu=60%,host=1GiB,disk=1GiB", 2, "one space to page to"},
+      {"--memory cpu=60%,host=1GiB --device check", 2, "--device and plans that page"},
+#ifndef PLIM_SANITIZED /* half a minute of planning */
+      {"--time-limit 2 --memory cpu=64KiB,host=1GiB --recompute off", 4,
+       "no plan of tinyres with batch 8 within 64.0 KiB (65536 bytes) beside 1.0 GiB of host was found"},
+#endif
+      {"--memory cpu=60%,disk=1GiB --page-file no/folder", 5, "no/folder"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    (void)plim_test_program("plan --model tinyres --data synthetic --batch 8 --model-costs --no-cache -q %s",
-                            rows[i].options);
-    plim_test_expect(2, rows[i].words);
+    (void)plim_test_program("verify " SMALLEST "--steps 2 %s", rows[i].options);
+    plim_test_expect(rows[i].status, rows[i].words);
   }
-  (void)plim_test_program("plan " TINY "--threads 3 --memory cpu:0=60%%,cpu:1=60%%,cpu:2=60%% -o three.json");
-  plim_test_expect(0, "");
-  (void)plim_test_program("train " TINY "--threads 2 --steps 1 --plan three.json");
-  plim_test_expect(2, "3 devices need a thread each, and there are 2");
-}
-
-Test(cli_pages, budgets_of_three_devices_without_a_plan_are_refused_with_one_that_has_one) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
-  const char words[] = "the smallest budget of cpu:0 for which one was found is ";
-  const program_run *run =
-      plim_test_program("plan " TINY "--threads 3 --memory cpu:0=100KiB,cpu:1=100KiB,cpu:2=100KiB,host=1MiB");
-  cr_expect_eq(run->status, 4, "%s", run->error);
-  cr_expect_not_null(strstr(run->error, " beside 1.0 MiB of host, 100.0 KiB of cpu:1 and 100.0 KiB of cpu:2 was"), "%s",
-                     run->error);
-  const char *at = strstr(run->error, words), *bytes = at ? strchr(at, '(') : NULL;
-  cr_assert_not_null(bytes, "%s", run->error);
-  (void)plim_test_program("plan " TINY "--threads 3 --memory cpu:0=%lld,cpu:1=100KiB,cpu:2=100KiB,host=1MiB",
-                          strtoll(bytes + 1, NULL, 10));
-  plim_test_expect(0, "");
 }
 
 /* ---- beside a run that does not page ---- */
@@ -358,15 +272,6 @@ Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
       plim_test_program("compare " MLP "--memory cpu=6MiB,disk=64MiB --page-file p --recompute off --steps 20");
   expect_output(run, "disk>cpu 6 copies of ");
   expect_output(run, "; peak, measured ");
-  expect_output(run, "weights identical    yes");
-}
-
-/* The other run is on one device, with as many threads as each of the two has. */
-Test(cli_pages, compares_a_run_on_two_devices_with_one_that_keeps_everything_on_one) {
-  const program_run *run = plim_test_program("compare " TINY "--threads 2 --memory cpu:0=60%%,cpu:1=60%% --steps 2");
-  expect_output(run, "cpu, 1 thread,");
-  expect_output(run, " devices together");
-  expect_output(run, "overhead, measured");
   expect_output(run, "weights identical    yes");
 }
 
