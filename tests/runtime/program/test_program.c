@@ -43,8 +43,6 @@ static plim_plan_options planning;
 static plim_batch_search search;
 
 static void setup(void) {
-  plim_plan_floor floor;
-  int32_t step;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   device = plim_test_device(ctx, 1);
   most_images = INT32_MAX;
@@ -54,6 +52,18 @@ static void setup(void) {
   source.make = make_net;
   source.net.batch = ASKED;
   source.net.height = source.net.width = 16;
+}
+
+static void teardown(void) {
+  plim_device_close(device);
+  plim_context_free(ctx);
+}
+TestSuite(program, .init = setup, .fini = teardown);
+
+/* Fill in `search`, which takes a search for the fewest bytes. */
+static void find_smallest(void) {
+  plim_plan_floor floor;
+  int32_t step;
   plim_program *program = program_of(ASKED);
   cr_assert_eq(plim_program_floor(program, &planning, &floor, &step), PLIM_OK);
   search = (plim_batch_search){.source = &source,
@@ -62,12 +72,6 @@ static void setup(void) {
   plim_program_free(program);
   nets = 0;
 }
-
-static void teardown(void) {
-  plim_device_close(device);
-  plim_context_free(ctx);
-}
-TestSuite(program, .init = setup, .fini = teardown);
 
 static int32_t largest(int64_t budget) {
   int32_t batch = -1;
@@ -81,6 +85,7 @@ Test(program, the_largest_batch_has_a_plan_and_a_batch_half_as_large_again_has_n
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
+  find_smallest();
   int32_t batch = largest((search.failing_bytes + search.fixed_bytes) / 2);
   cr_assert(batch > ASKED / 4 && batch < ASKED, "%d", (int)batch);
   cr_assert(has_plan(batch, &planning));
@@ -88,16 +93,19 @@ Test(program, the_largest_batch_has_a_plan_and_a_batch_half_as_large_again_has_n
 }
 
 Test(program, the_largest_batch_is_none_where_even_the_parameters_do_not_fit) {
+  find_smallest();
   cr_assert_eq(largest(search.fixed_bytes / 2), 0);
 }
 
 Test(program, the_largest_batch_is_none_where_no_net_can_be_built) {
+  find_smallest();
   most_images = 0;
   cr_assert_eq(largest(search.failing_bytes / 2), 0);
   cr_assert_gt(nets, 0);
 }
 
 Test(program, options_that_make_no_sense_are_no_batch_that_does_not_fit) {
+  find_smallest();
   int32_t batch = -1;
   planning.budget_bytes = search.failing_bytes / 2;
   planning.planner = "no such planner";
@@ -107,6 +115,7 @@ Test(program, options_that_make_no_sense_are_no_batch_that_does_not_fit) {
 
 /* An image then takes no bytes, by the line through the batch that fails. */
 Test(program, the_largest_batch_is_searched_also_where_all_bytes_are_fixed) {
+  find_smallest();
   const int64_t fixed[] = {search.failing_bytes, search.failing_bytes + 1};
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     search.fixed_bytes = fixed[i];
@@ -117,6 +126,7 @@ Test(program, the_largest_batch_is_searched_also_where_all_bytes_are_fixed) {
 }
 
 Test(program, an_arena_that_moves_nothing_gets_room_within_the_budget) {
+  find_smallest();
   plim_replay_counts counts;
   int64_t room = -1;
   plim_program *program = program_of(ASKED);
@@ -144,6 +154,7 @@ Test(program, an_arena_without_a_budget_has_at_most_a_quarter_of_room) {
 }
 
 Test(program, an_arena_is_refused_with_the_bytes_that_it_takes_where_the_plan_has_to_stay) {
+  find_smallest();
   plim_replay_counts counts;
   int64_t room = -1;
   plim_program *program = program_of(ASKED);
@@ -158,6 +169,7 @@ Test(program, an_arena_is_refused_with_the_bytes_that_it_takes_where_the_plan_ha
 
 /* Some per cent above the smallest budget there are smaller plans, and the arena finds no room for them either. */
 Test(program, plans_stay_where_the_arena_finds_no_room_for_smaller_ones_either) {
+  find_smallest();
   plim_replay_counts counts;
   int64_t room = -1;
   int refused = 0;
