@@ -85,7 +85,6 @@ Test(paging, keep_all_does_not_page) {
   paging_rig_free(&r);
 }
 
-/* Seed 6 has ops that update nothing but a state. */
 /* Copies of persistent storages that no op reads. */
 static int32_t count_copies_of_unread(const plim_graph *graph, const plim_plan *plan) {
   int32_t n = 0;
