@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "planner/spaces/search/space_search.h"
 #include "planner/spaces/space_make.h"
 #include "runtime/base/text.h"
 #include "tests/support/space_cases.h"
@@ -90,6 +91,54 @@ Test(space_gather, two_small_storages_go_out_and_come_back_in_one_copy_each) {
     cr_expect_null(space_interpret(graph, plan, &random, 200));
     plim_space_plan_free(plan);
   }
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}
+
+/* a and e are small, and there from the begin. Each of b, c and d takes the bytes in which a could stay for longer. */
+static const space_case five_copies = {"five_copies",
+                                       8,
+                                       1,
+                                       5,
+                                       {10, 10, 100, 50, 50, 1, 1, 1},
+                                       {{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}},
+                                       {{0}},
+                                       {{0, 5}, {1, 5}, {2, 6}, {3, 7}, {4, 7}},
+                                       {0}};
+
+/* The copy of a meets the copies of b, c and d before that of e: the fourth of its link, which is the last one tried. */
+Test(space_gather, the_fourth_copy_after_one_comes_up_to_it) {
+  static const plim_space_event event[] = {
+      {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 1, 0},  {PLIM_SPACE_COPY, 0, 0}, {PLIM_SPACE_DROP, 0, 0},
+      {PLIM_SPACE_RUN, 2, 0},  {PLIM_SPACE_COPY, 2, 0}, {PLIM_SPACE_DROP, 2, 0}, {PLIM_SPACE_RUN, 3, 0},
+      {PLIM_SPACE_COPY, 3, 0}, {PLIM_SPACE_DROP, 3, 0}, {PLIM_SPACE_RUN, 4, 0},  {PLIM_SPACE_COPY, 4, 0},
+      {PLIM_SPACE_DROP, 4, 0}, {PLIM_SPACE_COPY, 1, 0}, {PLIM_SPACE_DROP, 1, 0}, {PLIM_SPACE_COPY, 0, 1},
+      {PLIM_SPACE_COPY, 1, 1}, {PLIM_SPACE_RUN, 5, 0},  {PLIM_SPACE_DROP, 0, 0}, {PLIM_SPACE_DROP, 1, 0},
+      {PLIM_SPACE_COPY, 2, 1}, {PLIM_SPACE_RUN, 6, 0},  {PLIM_SPACE_DROP, 2, 0}, {PLIM_SPACE_COPY, 3, 1},
+      {PLIM_SPACE_COPY, 4, 1}, {PLIM_SPACE_RUN, 7, 0},
+  };
+  static const int64_t budget[] = {115, INT64_MAX};
+  const plim_space_plan draft = {
+      .planner = "test", .objective = PLIM_OBJECTIVE_SERIAL, .deadline_ns = INT64_MAX, .keep_all = 8000};
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = space_case_flops(ctx, &five_copies);
+  plim_platform *platform = platform_of(ctx, 1000);
+  plim_space_problem *problem = NULL;
+  plim_space_events events = {.ctx = ctx};
+  cr_assert_eq(plim_space_problem_make(graph, platform, 1, &problem), PLIM_OK, "%s", plim_context_error(ctx));
+  for (size_t i = 0; i < sizeof event / sizeof *event; i++) {
+    plim_space_events_add(&events, event[i].kind, event[i].node, event[i].at);
+  }
+  cr_assert_eq(plim_space_gather(problem, &draft, budget, &events), PLIM_OK, "%s", plim_context_error(ctx));
+  int64_t e = 0;
+  while (events.event[e].kind != PLIM_SPACE_COPY) e++;
+  const plim_space_event *first = &events.event[e], *joined = &events.event[e + 1];
+  cr_expect(first->node == 0 && first->at == 0);
+  cr_expect(joined->kind == PLIM_SPACE_JOIN && joined->node == 1, "event of kind %d, node %d", (int)joined->kind,
+            (int)joined->node);
+  plim_space_events_free(&events);
+  plim_space_problem_free(problem);
   plim_platform_free(platform);
   plim_graph_free(graph);
   plim_test_context_end(ctx);
