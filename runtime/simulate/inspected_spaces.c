@@ -164,12 +164,41 @@ static int by_moment(const void *a, const void *b) {
   return by_time != 0 ? by_time : plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
 }
 
+static int has(int32_t n, const int32_t *storages, int32_t storage) {
+  for (int32_t i = 0; i < n; i++) {
+    if (storages[i] == storage) return 1;
+  }
+  return 0;
+}
+
+/* Does a command in the lifetime of the buffer use it? Others of that lifetime are on other queues, or in between. */
+static int uses(const plim_inspected_spaces *run, int32_t c, const plim_space_buffer *b) {
+  const plim_space_command *command = &run->plan->command[c];
+  if (c == b->begin) return 1;
+  if (command->kind == PLIM_SPACE_COMMAND_COPY) {
+    return (command->from == b->space || command->to == b->space) &&
+           has(command->n_storages, command->storage, b->storage);
+  }
+  const plim_op *op = &run->graph->op[command->op];
+  return run->plan->device[command->device].space == b->space &&
+         (plim_op_touches(op, b->storage) || has(op->n_updates, op->updates, b->storage));
+}
+
+static int64_t last_end_ns(const plim_inspected_spaces *run, const plim_space_buffer *b) {
+  int64_t last_ns = 0;
+  for (int32_t c = b->begin; c < b->end; c++) {
+    const int64_t end_ns = plim_inspected_spaces_end_ns(run, c);
+    if (end_ns > last_ns && uses(run, c, b)) last_ns = end_ns;
+  }
+  return last_ns;
+}
+
 /* length_ns: of the run, where a buffer that lives to its end ends. */
 static void add_buffer(const plim_inspected_spaces *run, const plim_space_buffer *b, int64_t length_ns,
                        plim_space_moment *m) {
   const int is_last = b->end == run->plan->n_commands;
   m[0] = (plim_space_moment){b->begin > 0 ? plim_inspected_spaces_begin_ns(run, b->begin) : 0, b->bytes};
-  m[1] = (plim_space_moment){is_last ? length_ns : plim_inspected_spaces_end_ns(run, b->end - 1), -b->bytes};
+  m[1] = (plim_space_moment){is_last ? length_ns : last_end_ns(run, b), -b->bytes};
 }
 
 plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *run, int32_t space, plim_space_moment **out,

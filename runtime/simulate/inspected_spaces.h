@@ -59,7 +59,7 @@ typedef struct plim_space_moment {
 /* The bytes of a space over time, from the begin of each buffer's first command to the end of its last one. Moments
  * that change nothing are left out.
  *   out  [*n]  out  free with plim_release and *n
- * PLIM_ENOMEM. O(commands + buffers log buffers). */
+ * PLIM_ENOMEM. O(commands + lifetimes + buffers log buffers). */
 PLIM_MUST_USE plim_status plim_inspected_spaces_bytes(const plim_inspected_spaces *run, int32_t space,
                                                       plim_space_moment **out, int32_t *n);
 

@@ -71,7 +71,8 @@ Test(inspected_spaces, a_plan_that_pages_has_its_predicted_times_and_the_bytes_o
     cr_expect(i == 0 || (moment[i].at_ns > moment[i - 1].at_ns && moment[i].bytes != moment[i - 1].bytes));
   }
   cr_expect_gt(peak, 0);
-  cr_expect_leq(peak, plan->peak_bytes);
+  /* A queue may be ahead of the list, so that more lives at once; but never two buffers at one address. */
+  cr_expect_leq(peak, plan->arena_bytes);
   cr_expect_eq(moment[n - 1].bytes, 0, "nothing is left at the end");
   plim_release(r.ctx, moment, n, sizeof *moment);
   plim_inspected_spaces_close(&run);
