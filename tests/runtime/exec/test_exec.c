@@ -247,17 +247,34 @@ Test(exec, a_kernel_that_fails_ends_the_step_with_its_op_named_and_the_next_step
   exec_rig_free(&r);
 }
 
+/* The first storage of a role that has a value of its own and a buffer: an input that is read, an output that an op
+ * writes. */
 static int32_t first_of_role(const plim_graph *graph, plim_role role) {
   for (int32_t s = 0; s < graph->n_storages; s++) {
-    if (graph->storage[s].role == role) return whole_value(graph, s);
+    const int is_read = graph->reader_first[s + 1] > graph->reader_first[s];
+    if (graph->storage[s].role != role || (role == PLIM_ROLE_INPUT && !is_read)) continue;
+    if (role == PLIM_ROLE_OUTPUT && graph->storage[s].producer < 0) continue;
+    if (whole_value(graph, s) >= 0) return whole_value(graph, s);
   }
   return -1;
 }
 
+/* The first graph from a seed on that has a value of each of the roles. */
+static void make_with_roles(exec_rig *r, uint64_t seed, int32_t n, const plim_role *role) {
+  for (int32_t found = 0; found < n; seed++) {
+    if (r->ctx) exec_rig_free(r);
+    *r = (exec_rig){0};
+    exec_rig_make(r, test_seed_at(seed), PLIM_ADDRESSES_PLANNED);
+    found = 0;
+    for (int32_t i = 0; i < n; i++) found += first_of_role(r->graph, role[i]) >= 0;
+  }
+}
+
 Test(exec, values_can_be_read_and_written_only_where_they_are) {
+  static const plim_role roles[] = {PLIM_ROLE_INPUT, PLIM_ROLE_OUTPUT, PLIM_ROLE_ACTIVATION};
   static unsigned char bytes[16384];
   exec_rig r = {0};
-  exec_rig_make(&r, test_seed(3), PLIM_ADDRESSES_PLANNED);
+  make_with_roles(&r, test_seed(3), 3, roles);
   hash_kernels kernels = {.fault = HASH_RIGHT};
   int32_t input = first_of_role(r.graph, PLIM_ROLE_INPUT), output = first_of_role(r.graph, PLIM_ROLE_OUTPUT);
   int32_t activation = first_of_role(r.graph, PLIM_ROLE_ACTIVATION);
@@ -283,13 +300,9 @@ Test(exec, values_can_be_read_and_written_only_where_they_are) {
 Test(exec, a_pointer_is_given_to_persistent_values_alone_and_is_where_write_writes) {
   unsigned char bytes[16384];
   exec_rig r = {0};
-  int32_t param = -1;
-  for (uint64_t seed = test_seed(3); param < 0; seed++) { /* not every graph has one */
-    if (r.ctx) exec_rig_free(&r);
-    exec_rig_make(&r, test_seed_at(seed), PLIM_ADDRESSES_PLANNED);
-    param = first_of_role(r.graph, PLIM_ROLE_PARAM);
-  }
-  const int32_t input = first_of_role(r.graph, PLIM_ROLE_INPUT);
+  static const plim_role roles[] = {PLIM_ROLE_PARAM, PLIM_ROLE_INPUT};
+  make_with_roles(&r, test_seed(3), 2, roles);
+  const int32_t param = first_of_role(r.graph, roles[0]), input = first_of_role(r.graph, roles[1]);
   hash_fill_source(1, 2, bytes, r.graph->value[param].bytes);
   cr_assert_eq(plim_exec_write(r.exec, 0, param, bytes, r.graph->value[param].bytes), PLIM_OK);
   cr_assert_arr_eq(plim_exec_pointer(r.exec, 0, param), bytes, (size_t)r.graph->value[param].bytes);

@@ -2,6 +2,7 @@
 #include "runtime/simulate/inspected_run.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "planner/planner.h"
@@ -24,19 +25,32 @@ typedef struct rig {
   plim_graph *graph;
   plim_simulation sim;
   plim_simulated made;
+  int percent;
 } rig;
 
-/* A plan, or what a policy makes of the graph, within a share of the memory. */
-static rig rig_open(const char *policy, const char *memory) {
-  rig r = {.ctx = plim_test_context()};
+static const char *percent_text(int percent) {
+  static char text[16];
+  (void)snprintf(text, sizeof text, "%d%%", percent);
+  return text;
+}
+
+/* A plan, or what a policy makes of the graph, within a share of the memory: `percent`, or the first above it, in steps
+ * of 5, in which there is one. */
+static rig rig_open(const char *policy, int percent) {
+  rig r = {.ctx = plim_test_context(), .percent = percent};
   plim_simulate_options options = plim_simulate_options_default();
   options.policy = policy ? plim_policy_find(policy) : NULL;
   options.addresses = policy ? PLIM_SIMULATE_ARENA : PLIM_SIMULATE_PLANNED;
   cr_assert_eq(random_chain_make(r.ctx, LAYERS, test_seed(3), &r.graph), PLIM_OK);
   cr_assert_eq(plim_simulation_open(r.ctx, r.graph, 4, &r.sim), PLIM_OK);
-  cr_assert_eq(plim_simulation_budget(&r.sim, memory, options.addresses, &options.budget_bytes), PLIM_OK);
-  cr_assert_eq(plim_simulate(&r.sim, &options, &r.made), PLIM_OK, "%s", plim_context_error(r.ctx));
-  cr_assert_not_null(r.made.plan, "%s", plim_context_error(r.ctx));
+  for (;; r.percent += 5) {
+    const char *memory = percent_text(r.percent);
+    cr_assert_eq(plim_simulation_budget(&r.sim, memory, options.addresses, &options.budget_bytes), PLIM_OK);
+    cr_assert_eq(plim_simulate(&r.sim, &options, &r.made), PLIM_OK, "%s", plim_context_error(r.ctx));
+    if (r.made.plan) break;
+    cr_assert_lt(r.percent, 100, "%s", plim_context_error(r.ctx));
+    plim_simulated_free(&r.made);
+  }
   (void)plim_test_folder();
   return r;
 }
@@ -64,7 +78,7 @@ static void write_trace(const rig *r, const char *path) {
 }
 
 Test(inspected_run, a_trace_has_its_plan_its_graph_and_the_median_of_each_step) {
-  rig r = rig_open(NULL, "70%");
+  rig r = rig_open(NULL, 70);
   const char *path = plim_test_path("t.jsonl");
   plim_inspected_run run;
   write_trace(&r, path);
@@ -83,7 +97,7 @@ Test(inspected_run, a_trace_has_its_plan_its_graph_and_the_median_of_each_step) 
 }
 
 Test(inspected_run, a_plan_alone_has_no_measured_times) {
-  rig r = rig_open(NULL, "70%");
+  rig r = rig_open(NULL, 70);
   const char *path = plim_test_path("p.json");
   plim_inspected_run run;
   cr_assert_eq(plim_sibling_save(r.graph, r.made.plan, path), PLIM_OK);
@@ -96,7 +110,7 @@ Test(inspected_run, a_plan_alone_has_no_measured_times) {
 }
 
 Test(inspected_run, files_that_do_not_belong_together_are_refused) {
-  rig r = rig_open(NULL, "70%");
+  rig r = rig_open(NULL, 70);
   const char *path = plim_test_path("t.jsonl");
   plim_inspected_run run = {.runs = -7};
   write_trace(&r, path);
@@ -129,7 +143,7 @@ Test(inspected_run, a_trace_whose_rows_are_not_the_commands_of_its_plan_is_refus
 }
 
 Test(inspected_run, an_online_run_is_simulated_again_and_has_its_decisions) {
-  rig r = rig_open("lru", "85%");
+  rig r = rig_open("lru", 85);
   const char *path = plim_test_path("p.json");
   const plim_decision *decision = NULL;
   plim_inspected_run run;
@@ -145,7 +159,7 @@ Test(inspected_run, an_online_run_is_simulated_again_and_has_its_decisions) {
 
 /* As a run of another version, whose policy decided otherwise. */
 Test(inspected_run, an_online_run_that_cannot_be_simulated_again_says_from_which_step_on) {
-  rig r = rig_open("lru", "85%");
+  rig r = rig_open("lru", 85);
   const char *path = plim_test_path("p.json");
   char *text = NULL;
   int64_t bytes = 0;
@@ -165,22 +179,37 @@ Test(inspected_run, an_online_run_that_cannot_be_simulated_again_says_from_which
   rig_close(&r);
 }
 
+static int32_t count_ops(const plim_graph *graph, const plim_plan *plan) {
+  int32_t n = 0;
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    int32_t j = 0;
+    while (j < plan->n_commands && plan->command[j].op != o) j++;
+    n += j < plan->n_commands;
+  }
+  return n;
+}
+
 Test(inspected_run, a_simulated_run_is_that_of_the_policy_and_one_that_fails_is_there_up_to_its_end) {
-  rig r = rig_open("dtr", "85%");
+  rig r = rig_open("dtr", 85);
   const char *path = plim_test_path("g.json");
   plim_inspected_run run;
   cr_assert_eq(plim_graph_save(r.graph, path), PLIM_OK);
-  cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, plim_policy_find("dtr"), "85%", 4, &run), PLIM_OK);
+  const plim_policy *dtr = plim_policy_find("dtr");
+  int percent = r.percent;
+  cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, dtr, percent_text(percent), 4, &run), PLIM_OK);
   cr_assert_eq(run.plan->time_ns, r.made.plan->time_ns);
   cr_assert_eq(run.plan->n_commands, r.made.plan->n_commands);
   cr_assert_null(plim_decision_log_failure(run.decisions));
-  plim_inspected_run_close(&run);
-  cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, plim_policy_find("dtr"), "60%", 4, &run), PLIM_OK);
-  cr_assert_not_null(plim_decision_log_failure(run.decisions));
+  while (!plim_decision_log_failure(run.decisions)) { /* less memory, until it fails */
+    plim_inspected_run_close(&run);
+    percent--;
+    cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, dtr, percent_text(percent), 4, &run), PLIM_OK, "%d %%: %s",
+                 percent, plim_context_error(r.ctx));
+  }
   cr_assert_gt(run.plan->n_commands, 0);
-  cr_assert_lt(run.plan->n_commands, r.made.plan->n_commands);
+  cr_assert_lt(count_ops(r.graph, run.plan), r.graph->n_ops);
   plim_inspected_run_close(&run);
-  cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, plim_policy_find("dtr"), "1 B", 4, &run), PLIM_ENOFIT);
+  cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, dtr, "1 B", 4, &run), PLIM_ENOFIT);
   rig_close(&r);
 }
 
@@ -192,7 +221,7 @@ static plim_status open_once(plim_context *ctx, void *user) {
 }
 
 Test(inspected_run, every_refused_allocation_is_a_failure_that_leaves_nothing) {
-  rig r = rig_open("lru", "85%");
+  rig r = rig_open("lru", 85);
   static char path[PLIM_FILE_PATH_BYTES];
   (void)strcpy(path, plim_test_path("t.jsonl"));
   write_trace(&r, path);
