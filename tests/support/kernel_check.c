@@ -10,7 +10,6 @@
 #include "kernels/isa.h"
 #include "tests/support/kernel_reference.h"
 #include "tests/support/test_random.h"
-#include "tests/support/test_seed.h"
 
 #ifdef PLIM_SANITIZED
 enum { GUARD_BYTES = 0 };
@@ -140,7 +139,6 @@ static void fill_random(const plim_op_desc *op, int operand, const plim_shape *s
 
 void kernel_operands_make(const plim_op_desc *op, uint64_t seed, int fill, kernel_operands *operands) {
   *operands = (kernel_operands){{0}, {0}, {0}};
-  seed += test_seed(0);
   for (int i = 0; i < op->n_in; i++) {
     operands->in[i] = guarded_alloc(plim_shape_bytes(&op->in[i]), 0);
     fill_random(op, i, &op->in[i], operands->in[i], &seed);

@@ -11,7 +11,8 @@ typedef struct kernel_operands {
 } kernel_operands;
 
 /* Random inputs that suit the kind (labels, positive variances, masks with clean padding, ...); outputs are filled with
- * `fill`. PLIM_TEST_SEED is added to the seed. */
+ * `fill`. PLIM_TEST_SEED does not change them: tolerances are relative to the largest element of a result, and a result
+ * of one element that is a small difference of large numbers may miss them. */
 void kernel_operands_make(const plim_op_desc *op, uint64_t seed, int fill, kernel_operands *operands);
 void kernel_operands_free(const plim_op_desc *op, kernel_operands *operands);
 

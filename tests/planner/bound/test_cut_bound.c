@@ -238,7 +238,7 @@ Test(cut_bound, a_solver_that_comes_from_other_budgets_proves_what_a_new_one_doe
     plim_profile_free(profile);
     plim_graph_free(graph);
   }
-  cr_assert_gt(kept, 0, "no budget was solved by the rows of another");
+  cr_assert_gt(kept, 5, "hardly a budget was solved by the rows of another");
 }
 
 /* ---- known cases ---- */

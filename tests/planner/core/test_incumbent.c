@@ -145,7 +145,7 @@ Test(incumbent, a_refusal_names_the_lowest_plan_of_the_front_though_a_peak_is_lo
     plim_front_free(&front);
     rig_free(&r);
   }
-  cr_assert_gt(lower, 0, "no peak lay below its packed size");
+  cr_assert_gt(lower, 3, "no peak lay below its packed size");
 }
 
 /* Begin an incumbent for packed plans within a budget, and submit program order, packed by first-fit, to it. */

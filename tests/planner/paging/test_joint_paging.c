@@ -341,7 +341,7 @@ Test(joint_paging, where_copies_draw_much_a_plan_for_energy_takes_no_more_than_r
     plim_plan_free(frugal);
     free_rig(&r);
   }
-  cr_assert_gt(compared, 0);
+  cr_assert_gt(compared, SEEDS / 2);
 }
 
 Test(joint_paging, energy_is_that_of_runs_copies_and_idle_time) {
@@ -353,11 +353,11 @@ Test(joint_paging, energy_is_that_of_runs_copies_and_idle_time) {
   free_rig(&r);
 }
 
-/* Neither recomputation nor pages alone are enough: a plan has to do both. Not each case has one, so cases are drawn
- * until two had. */
+/* Neither recomputation nor pages alone are enough: a plan has to do both. Every second case or so has one, so cases
+ * are drawn until two had. */
 Test(joint_paging, a_small_page_space_and_recomputation_together_fit_where_neither_does) {
   int32_t tried = 0, found = 0;
-  for (uint64_t seed = test_seed(1), end = seed + 8 * SEEDS; test_seed_at(seed) < end && found < 2; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 4 * SEEDS; test_seed_at(seed) < end && found < 2; seed++) {
     rig r = {.ctx = plim_test_context(), .options = plim_plan_options_default()};
     plim_plan_floor floor;
     plim_plan *plan = NULL;
