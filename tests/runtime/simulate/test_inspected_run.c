@@ -129,7 +129,7 @@ Test(inspected_run, a_trace_whose_rows_are_not_the_commands_of_its_plan_is_refus
                                      "echo '{\"end\": true, \"training_steps\": 1}' >>t.jsonl"};
   static const char *const words[] = {"line 3: op and queue are not those of command 1 of ", "line 1: steps: is 1; "};
   for (int i = 0; i < 2; i++) {
-    rig r = rig_open(NULL, "70%");
+    rig r = rig_open(NULL, 70);
     const char *path = plim_test_path("t.jsonl");
     plim_inspected_run run = {.runs = -7};
     write_trace(&r, path);
