@@ -1,4 +1,5 @@
-/* runtime/train/checkpoint.c: a run goes on from a checkpoint, damaged ones change nothing, and what they say of a run. */
+/* runtime/train/checkpoint.c: a run goes on from a checkpoint, damaged ones change nothing, and what they say of their
+ * run. */
 #include "runtime/train/checkpoint.h"
 
 #include <criterion/criterion.h>

@@ -107,7 +107,7 @@ static const space_case five_copies = {"five_copies",
                                        {{0, 5}, {1, 5}, {2, 6}, {3, 7}, {4, 7}},
                                        {0}};
 
-/* The copy of a meets the copies of b, c and d before that of e: the fourth of its link, which is the last one tried. */
+/* The copy of a meets the copies of b, c and d before that of e: the fourth of its link, the last that is tried. */
 Test(space_gather, the_fourth_copy_after_one_comes_up_to_it) {
   static const plim_space_event event[] = {
       {PLIM_SPACE_RUN, 0, 0},  {PLIM_SPACE_RUN, 1, 0},  {PLIM_SPACE_COPY, 0, 0}, {PLIM_SPACE_DROP, 0, 0},
