@@ -272,7 +272,7 @@ plim_status plim_trace_check(const plim_trace *trace, const char *path, const pl
     const int32_t op = command->kind == PLIM_COMMAND_RUN ? command->op : PLIM_NONE;
     if (row->op == op && row->queue == command->queue) continue;
     return plim_fail(trace->ctx, PLIM_EDATA, "%s: line %lld: op and queue are not those of command %d of %s", path,
-                     (long long)(r + FIRST_ROW_LINE), row->command, plan_path);
+                     (long long)r + FIRST_ROW_LINE, row->command, plan_path);
   }
   return PLIM_OK;
 }
