@@ -40,6 +40,7 @@ static void free_graph(void) {
   plim_profile_free(profile);
   plim_graph_free(graph);
   plim_context_free(ctx);
+  profile = NULL, graph = NULL, ctx = NULL;
 }
 
 /* The first graph from a seed on of which one thread finds a plan. */
