@@ -44,7 +44,7 @@ typedef struct plim_onednn_walk {
   char seen[PLIM_ONEDNN_VARIANTS][PLIM_KERNEL_NAME_BYTES];
 } plim_onednn_walk;
 
-/* Start before the first variant. dnnl_unimplemented: no operation does not serve the op. plim_onednn_walk_end is due
+/* Start before the first variant. dnnl_unimplemented: no operation serves the op. plim_onednn_walk_end is due
  * whatever this returns. `op` must outlive the walk. */
 dnnl_status_t plim_onednn_walk_begin(plim_onednn_walk *walk, const plim_op_desc *op, int threads);
 

@@ -150,7 +150,7 @@ static int64_t joined_bytes(const page_attempt *attempt, double share) {
 }
 
 /* How many plans of all spaces as one arena there are. Each looks for any plan first, which takes its time however few
- * moves follow. So one of them has all iterations, and each further one as many as there are ops. */
+ * moves follow. So the first one is always made, and a further one for each number of ops that the iterations hold. */
 static int32_t joined_plans(const page_search *search) {
   const int64_t iterations = search->options->iterations, more = iterations / search->graph->n_ops;
   return iterations > 0 && more < PLIM_PAGING_JOINED - 1 ? 1 + (int32_t)more : PLIM_PAGING_JOINED;
@@ -160,14 +160,15 @@ static int32_t joined_plans(const page_search *search) {
  * the arena for what is copied, so that it may have to recompute more than the sum of bytes says. */
 static plim_status try_joined_spaces(const page_attempt *attempt) {
   const page_search *search = attempt->search;
-  const int32_t plans = joined_plans(search);
+  int32_t left = joined_plans(search);
   plim_status status = PLIM_OK;
-  for (int32_t i = 0; i < plans && status == PLIM_OK && !is_enough(search); i++) {
+  for (int32_t i = 0; i < PLIM_PAGING_JOINED && left > 0 && status == PLIM_OK && !is_enough(search); i++) {
     plim_plan_options joined = inner_options(search, paging_tuning.plan.joined_part);
     plim_plan *plan = NULL;
     joined.budget_bytes = joined_bytes(attempt, paging_tuning.plan.joined[i]);
     if (joined.budget_bytes <= search->options->budget_bytes || joined.budget_bytes >= attempt->keep_all->arena_bytes)
       continue;
+    left--;
     joined.iterations = joined_moves(search, joined.iterations);
     status = plim_arena_plan_make(search->ctx, search->graph, attempt->profile, &joined, &plan);
     if (status == PLIM_OK) status = search_from(attempt, plan);

@@ -182,8 +182,18 @@ static plim_status grow_memory(plim_context *ctx, plim_memory_region *region, in
   return PLIM_OK;
 }
 
+/* Was the file cut? It is asked after a read, during which that may happen. */
+static int is_cut(const plim_memory_region *region) {
+  struct stat about;
+  return fstat(region->fd, &about) != 0 || about.st_size < region->bytes + PLIM_ALIGN;
+}
+
 static plim_status grow_file(plim_context *ctx, plim_memory_region *region, int64_t bytes) {
   char *base = NULL;
+  if (is_cut(region)) {
+    return plim_fail(ctx, PLIM_EIO, "the page file %s ends before its last byte: another program has cut it",
+                     region->name);
+  }
   PLIM_TRY(give_blocks(ctx, region->name, region->fd, bytes));
   PLIM_TRY(reserve_addresses(ctx, bytes, &base));
   (void)munmap(region->base, (size_t)region->bytes);
@@ -226,12 +236,6 @@ static int read_file(int fd, char *to, int64_t bytes, int64_t offset) {
     }
   }
   return 0;
-}
-
-/* Was the file cut? It is asked after a read, during which that may happen. */
-static int is_cut(const plim_memory_region *region) {
-  struct stat about;
-  return fstat(region->fd, &about) != 0 || about.st_size < region->bytes + PLIM_ALIGN;
 }
 
 int plim_memory_region_write(const plim_memory_region *region, plim_page_ring *ring, void *to, const void *from,
