@@ -109,6 +109,20 @@ Test(memory_region, a_file_that_was_cut_and_written_again_is_an_errno) {
   plim_guarded_free(memory, 2 * SPACE);
 }
 
+/* Growing would give a cut file its length back. */
+Test(memory_region, a_file_that_was_cut_does_not_grow) {
+  plim_memory_region region;
+  cr_assert_eq(plim_memory_region_open_file(ctx, plim_test_path("pages"), SPACE, &region), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  const plim_memory_region before = region;
+  cr_assert_eq(truncate(plim_test_path("pages"), 0), 0);
+  cr_assert_eq(plim_memory_region_grow(ctx, &region, 2 * (int64_t)SPACE), PLIM_EIO);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "another program has cut it"), "%s", plim_context_error(ctx));
+  cr_assert_eq(region.base, before.base);
+  cr_assert_eq(region.bytes, before.bytes);
+  plim_memory_region_close(&region);
+}
+
 /* The library's syscall: calls of io_uring_enter from number fail_from to fail_to fail with fail_errno. */
 static int n_enters, fail_from, fail_to, fail_errno;
 /* The library's nanosleep: with skips_pauses it counts the pauses and returns at once. */
