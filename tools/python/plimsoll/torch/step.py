@@ -215,7 +215,7 @@ class _Shaped:
         if step.backend == "inductor":
             from . import inductor
 
-            inductor.set_level(self.level, None if self.shares else self._room())
+            inductor.set_level(self.level, self._room() if self.budget_bytes and not self.shares else None)
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all)))
         return found.order
 
@@ -580,10 +580,13 @@ class _Shaped:
         """The peak of a step by the plan of the fewest bytes: what is beside a plan may be less there than was set aside.
         DoesNotFit: it is above the budget."""
         self.set_aside = max(0, self.budget_bytes - refusal.smallest_bytes)
-        measured = self._round()
+        try:
+            measured = self._round()
+        except DoesNotFit as again:  # a time limit may lose that plan
+            raise self._beside(again) from None
         if measured > self.budget_bytes:
             self.set_aside = measured - refusal.smallest_bytes
-            raise self._beside(refusal)
+            raise self._beside(refusal) from None
         return measured
 
     def _beside(self, refusal: DoesNotFit) -> DoesNotFit:
