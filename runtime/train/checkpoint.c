@@ -16,7 +16,7 @@
 #include "runtime/train/state.h"
 
 enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4 };
-static const int64_t bytes_max = INT64_C(1) << 36; /* of a file */
+static const int64_t bytes_max = INT64_C(1) << 46; /* of a file that is read: more than any that can be written */
 static const int64_t steps_max = (int64_t)1 << 53; /* exact in every reader of JSON */
 static const char magic[MAGIC_BYTES + 1] = "PLIMCKPT";
 
@@ -218,7 +218,7 @@ static plim_status check_frame(loaded *file) {
 
 /* Read the header.
  *   model  in  name that the header must state; NULL: any
- * Unknown fields are ignored, as docs/formats.md promises. */
+ * Fields that it does not know are ignored: later versions may add some. Rows of values have none (check_row). */
 static plim_status parse_header(loaded *file, const char *model) {
   PLIM_TRY(
       plim_json_parse(file->ctx, file->path, 0, file->data + PREFIX_BYTES, file->at - PREFIX_BYTES, &file->header));

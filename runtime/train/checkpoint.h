@@ -5,7 +5,7 @@
  * and the SHA-256 of everything before it. docs/formats.md has the details.
  *
  * Functions with a trainer belong to the trainer's thread, between two steps. The others belong to the thread of the
- * context. Equal states give equal files. Reading takes memory for the whole file, which may have 2^36 bytes. */
+ * context. Equal states give equal files. Reading takes memory for the whole file, which may have 2^46 bytes. */
 #ifndef PLIM_RUNTIME_TRAIN_CHECKPOINT_H
 #define PLIM_RUNTIME_TRAIN_CHECKPOINT_H
 
