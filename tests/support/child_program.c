@@ -80,3 +80,8 @@ void plim_test_expect(int status, const char *words) {
   cr_assert_not_null(strstr(last.error, words), "\"%s\" lacks \"%s\"", last.error, words);
   if (status == 0 && !*words) cr_assert_str_empty(last.error, "a success complained: %s", last.error);
 }
+
+void plim_test_expect_output(const program_run *run, const char *words) {
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  cr_expect_not_null(strstr(run->out, words), "'%s' is not in:\n%s", words, run->out);
+}

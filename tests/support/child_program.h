@@ -30,4 +30,7 @@ json_t *plim_test_json(void);
  * words it has to have said nothing. */
 void plim_test_expect(int status, const char *words);
 
+/* The test fails, and goes on, unless a run ended with 0 and has these words on standard output. */
+void plim_test_expect_output(const program_run *run, const char *words);
+
 #endif

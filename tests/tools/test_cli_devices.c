@@ -19,11 +19,6 @@ static void end(void) {
 }
 TestSuite(cli_devices, .init = begin, .fini = end, .timeout = 600);
 
-static void expect_output(const program_run *run, const char *words) {
-  cr_expect_eq(run->status, 0, "%s", run->error);
-  cr_expect_not_null(strstr(run->out, words), "'%s' is not in:\n%s", words, run->out);
-}
-
 /* ---- two devices ---- */
 
 Test(cli_devices, a_plan_of_two_devices_runs_from_its_file) {
@@ -40,10 +35,11 @@ Test(cli_devices, a_model_is_planned_on_two_devices) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
-  expect_output(plim_test_program("plan " RESNET "--memory cpu:0=60%%,cpu:1=60%% -o two.json"), " on devices");
-  expect_output(plim_test_program("check two.json"), "valid                yes");
-  expect_output(plim_test_program("verify " SMALL "--steps 2 --threads 2 --memory cpu:0=60%%,cpu:1=60%%"),
-                "weights identical    yes");
+  plim_test_expect_output(plim_test_program("plan " RESNET "--memory cpu:0=60%%,cpu:1=60%% -o two.json"),
+                          " on devices");
+  plim_test_expect_output(plim_test_program("check two.json"), "valid                yes");
+  plim_test_expect_output(plim_test_program("verify " SMALL "--steps 2 --threads 2 --memory cpu:0=60%%,cpu:1=60%%"),
+                          "weights identical    yes");
   (void)plim_test_program("plan " RESNET "--time-limit 2 --memory cpu:0=1MiB,cpu:1=1MiB");
   plim_test_expect(4, "the smallest budget of cpu:0 for which one was found is ");
 }
@@ -52,17 +48,17 @@ Test(cli_devices, two_devices_close_half_of_the_gap_of_a_model) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
-  expect_output(plim_test_program("bench xengine --shapes resnet20 --budgets 100%%"),
-                "1 of 1 cases close 50 % of the gap or more");
+  plim_test_expect_output(plim_test_program("bench xengine --shapes resnet20 --budgets 100%%"),
+                          "1 of 1 cases close 50 % of the gap or more");
 }
 
 /* The other run is on one device, with as many threads as each of the two has. */
 Test(cli_devices, compares_a_run_on_two_devices_with_one_that_keeps_everything_on_one) {
   const program_run *run = plim_test_program("compare " TINY "--threads 2 --memory cpu:0=60%%,cpu:1=60%% --steps 2");
-  expect_output(run, "cpu, 1 thread,");
-  expect_output(run, " devices together");
-  expect_output(run, "overhead, measured");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "cpu, 1 thread,");
+  plim_test_expect_output(run, " devices together");
+  plim_test_expect_output(run, "overhead, measured");
+  plim_test_expect_output(run, "weights identical    yes");
 }
 
 Test(cli_devices, ops_of_several_devices_are_timed_while_the_others_are_busy_and_those_of_one_alone) {
@@ -97,13 +93,13 @@ Test(cli_devices, three_devices_are_planned_checked_run_and_verified) {
     const int p = budgets[i].percent;
     (void)plim_test_program("plan " TINY THREE "-o three.json", p, p, p, budgets[i].host);
     plim_test_expect(0, "");
-    expect_output(plim_test_program("check three.json"), "valid                yes");
+    plim_test_expect_output(plim_test_program("check three.json"), "valid                yes");
     const program_run *run = plim_test_program("verify " TINY "--threads 3 --steps 3 --plan three.json");
-    expect_output(run, "weights identical    yes");
+    plim_test_expect_output(run, "weights identical    yes");
     run = plim_test_program("verify " TINY "--steps 3 " THREE, p, p, p, budgets[i].host);
-    expect_output(run, "weights identical    yes");
-    expect_output(run, "cpu>cpu:2 ");
-    expect_output(run, budgets[i].row);
+    plim_test_expect_output(run, "weights identical    yes");
+    plim_test_expect_output(run, "cpu>cpu:2 ");
+    plim_test_expect_output(run, budgets[i].row);
   }
 }
 
@@ -112,11 +108,11 @@ Test(cli_devices, three_devices_are_timed_in_place_and_change_their_budget_with_
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   const program_run *run = plim_test_program("verify " TINY "--steps 9 --retime 3 " THREE, 70, 70, 70, "");
-  expect_output(run, "timed in place");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "timed in place");
+  plim_test_expect_output(run, "weights identical    yes");
   run = plim_test_program("verify " TINY "--steps 5 --numerics small --memory-at 2=70%% " THREE, 90, 90, 90, "");
-  expect_output(run, "changes of budget    1");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "changes of budget    1");
+  plim_test_expect_output(run, "weights identical    yes");
 }
 
 /* Of eight devices links share queues. */
@@ -126,10 +122,10 @@ Test(cli_devices, a_trace_of_many_devices_has_a_row_for_each_queue_and_space) {
 #endif
   (void)plim_test_program("train " TINY "--steps 12 --trace t.jsonl " THREE, 60, 60, 60, "");
   plim_test_expect(0, "");
-  expect_output(plim_test_program("trace summary t.jsonl"), " cpu>cpu:2 ");
+  plim_test_expect_output(plim_test_program("trace summary t.jsonl"), " cpu>cpu:2 ");
   const program_run *run = plim_test_program("trace step t.jsonl --at 40");
-  expect_output(run, "\ncpu:2  ");
-  expect_output(run, "\ncpu>cpu:2  ");
+  plim_test_expect_output(run, "\ncpu:2  ");
+  plim_test_expect_output(run, "\ncpu>cpu:2  ");
   (void)plim_test_program("trace export t.jsonl -o t.svg");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -c '>cpu:2</text>' t.svg; grep -c 'class=.bytes. d' t.svg");
@@ -138,7 +134,7 @@ Test(cli_devices, a_trace_of_many_devices_has_a_row_for_each_queue_and_space) {
                           "--steps 12 --trace t.jsonl --threads 8 --memory cpu:0=60%%,cpu:1=60%%,cpu:2=60%%,cpu:3=60%%,"
                           "cpu:4=60%%,cpu:5=60%%,cpu:6=60%%,cpu:7=60%%");
   plim_test_expect(0, "");
-  expect_output(plim_test_program("trace summary t.jsonl"), " cpu>cpu:1 ");
+  plim_test_expect_output(plim_test_program("trace summary t.jsonl"), " cpu>cpu:1 ");
 }
 
 Test(cli_devices, devices_that_cannot_be_are_refused_with_one_sentence) {

@@ -29,19 +29,14 @@ static double number_of(const json_t *o, const char *key) {
   return json_number_value(json_object_get(o, key));
 }
 
-static void expect_output(const program_run *run, const char *words) {
-  cr_expect_eq(run->status, 0, "%s", run->error);
-  cr_expect_not_null(strstr(run->out, words), "'%s' is not in:\n%s", words, run->out);
-}
-
 Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   const program_run *run = plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
-  expect_output(run, "copy time hidden");
-  expect_output(run, "transfers late");
-  expect_output(run, "resident, most");
+  plim_test_expect_output(run, "copy time hidden");
+  plim_test_expect_output(run, "transfers late");
+  plim_test_expect_output(run, "resident, most");
   (void)plim_test_program("trace summary t.jsonl --json");
   json_t *o = plim_test_json(), *list = json_object_get(o, "transfers"), *row;
   size_t i, copies = json_array_size(list);
@@ -57,8 +52,8 @@ Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
   }
   json_decref(o);
   run = plim_test_program("trace summary t.jsonl");
-  expect_output(run, "cpu>host");
-  expect_output(run, "transfers of step ");
+  plim_test_expect_output(run, "cpu>host");
+  plim_test_expect_output(run, "transfers of step ");
 }
 
 Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
@@ -67,12 +62,12 @@ Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
 #endif
   (void)plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
   const program_run *run = plim_test_program("trace step t.jsonl --at 40");
-  expect_output(run, "measured from ");
-  expect_output(run, "host>cpu");
-  expect_output(run, "paged: copies take ");
-  expect_output(run, "free; next use at command ");
+  plim_test_expect_output(run, "measured from ");
+  plim_test_expect_output(run, "host>cpu");
+  plim_test_expect_output(run, "paged: copies take ");
+  plim_test_expect_output(run, "free; next use at command ");
   run = plim_test_program("trace step t.plan.json --at 40"); /* the plan alone */
-  expect_output(run, "paged: copies take ");
+  plim_test_expect_output(run, "paged: copies take ");
   cr_expect_null(strstr(run->out, "measured"));
   (void)plim_test_program("trace what-if t.jsonl --at 1");
   plim_test_expect(2, "trace what-if is for runs in one arena; this plan has 3 queues over 2 spaces");
@@ -91,11 +86,11 @@ Test(cli_pages, pictures_have_measured_and_planned_rows_links_and_bytes) {
   (void)plim_test_program("trace export t.jsonl -o t.html");
   plim_test_expect(0, "");
   run = plim_test_shell("grep '<h2>' t.html");
-  expect_output(run, "<h2>Transfers of step ");
+  plim_test_expect_output(run, "<h2>Transfers of step ");
   (void)plim_test_program("trace export t.jsonl -o e.json");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -o '\"name\": \"\\(measured\\|planned\\)\"' e.json; grep -c bytes_per_us e.json");
-  expect_output(run, "\"name\": \"measured\"\n\"name\": \"planned\"\n");
+  plim_test_expect_output(run, "\"name\": \"measured\"\n\"name\": \"planned\"\n");
 }
 
 /* Bytes of several spaces are not added up: each has a chart, and each queue that works has a row. */
@@ -122,19 +117,19 @@ Test(cli_pages, the_picture_of_a_plan_that_pages_has_its_queues_and_spaces) {
 
 Test(cli_pages, optimizer_state_lives_in_a_file_and_weights_are_those_of_keep_all) {
   const program_run *run = plim_test_program("verify " HOMED "--steps 3");
-  expect_output(run, "weights identical    yes");
-  expect_output(run, ", then paging");
+  plim_test_expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, ", then paging");
   run = plim_test_program("train " HOMED "--steps 12 --trace t.jsonl");
-  expect_output(run, "cpu>disk 6 copies of "); /* six storages, out and in */
-  expect_output(run, "disk>cpu 6 copies of ");
+  plim_test_expect_output(run, "cpu>disk 6 copies of "); /* six storages, out and in */
+  plim_test_expect_output(run, "disk>cpu 6 copies of ");
   run = plim_test_program("trace summary t.jsonl");
-  expect_output(run, ".velocity");
+  plim_test_expect_output(run, ".velocity");
 }
 
 Test(cli_pages, parameters_live_in_the_page_space_where_homes_of_states_are_not_enough) {
   const program_run *run = plim_test_program("verify " MLP "--memory cpu=5MiB,host=64MiB --steps 3");
-  expect_output(run, "weights identical    yes");
-  expect_output(run, "cpu>host 9 copies of ");
+  plim_test_expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "cpu>host 9 copies of ");
 }
 
 /* The values of a checkpoint, without its header and its hash. */
@@ -181,7 +176,7 @@ Test(cli_pages, no_budget_above_one_that_has_a_plan_is_refused) {
     plim_test_expect(0, "");
   }
   const program_run *run = plim_test_program("verify " TINY "--steps 2 --memory cpu=252000,host=1GiB");
-  expect_output(run, "weights identical    yes"); /* the evaluation step pages as well */
+  plim_test_expect_output(run, "weights identical    yes"); /* the evaluation step pages as well */
 }
 
 Test(cli_pages, a_refusal_names_a_budget_that_has_a_plan_and_the_largest_batch) {
@@ -227,8 +222,9 @@ Test(cli_pages, weights_are_those_of_keep_all) {
 #endif
   static const char *const spaces[] = {"host=1GiB", "disk=1GiB --page-file pages"};
   for (int i = 0; i < 2; i++) {
-    expect_output(plim_test_program("verify " SMALLEST "--steps 2 --recompute off --memory cpu=60%%,%s", spaces[i]),
-                  "weights identical    yes");
+    plim_test_expect_output(
+        plim_test_program("verify " SMALLEST "--steps 2 --recompute off --memory cpu=60%%,%s", spaces[i]),
+        "weights identical    yes");
   }
 }
 
@@ -237,9 +233,10 @@ Test(cli_pages, the_state_of_adamw_is_at_home_in_the_page_space) {
   (void)plim_test_shell(
       "for i in 1 2 3 4 5 6 7 8; do echo the update alone needs the moments of AdamW; done >line; "
       "cat line line line line line line line line >text");
-  expect_output(plim_test_program("verify --model gpt --layers 2 --width 64 --heads 2 --context 32 --data text:text "
-                                  "--batch 4 --steps 2 --model-costs --no-cache -q --memory cpu=60%%,host=1GiB"),
-                "weights identical    yes");
+  plim_test_expect_output(
+      plim_test_program("verify --model gpt --layers 2 --width 64 --heads 2 --context 32 --data text:text "
+                        "--batch 4 --steps 2 --model-costs --no-cache -q --memory cpu=60%%,host=1GiB"),
+      "weights identical    yes");
 }
 
 Test(cli_pages, bad_spaces_are_refused) {
@@ -270,9 +267,9 @@ Test(cli_pages, bad_spaces_are_refused) {
 Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
   const program_run *run =
       plim_test_program("compare " MLP "--memory cpu=6MiB,disk=64MiB --page-file p --recompute off --steps 20");
-  expect_output(run, "disk>cpu 6 copies of ");
-  expect_output(run, "; peak, measured ");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "disk>cpu 6 copies of ");
+  plim_test_expect_output(run, "; peak, measured ");
+  plim_test_expect_output(run, "weights identical    yes");
 }
 
 /* ---- budgets of the arena beside other spaces ---- */
@@ -283,7 +280,7 @@ Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
 /* More bytes are never slower, and the smallest budget is below that of one arena. */
 Test(cli_pages, a_front_over_the_budgets_of_the_arena_never_rises) {
   const program_run *run = plim_test_program("plan " BLOCK "--memory cpu=80%%,host=1GiB --front --points 6 -o f.json");
-  expect_output(run, "found by halving");
+  plim_test_expect_output(run, "found by halving");
   json_error_t error;
   json_t *o = json_load_file(plim_test_path("f.json"), 0, &error);
   cr_assert_not_null(o, "%s", error.text);
@@ -374,25 +371,25 @@ Test(cli_pages, plans_that_page_are_timed_in_place_and_made_again_with_equal_wei
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
     const program_run *run =
         plim_test_program("verify " RESNET "--threads 2 --steps 9 --retime 3 --memory %s", spaces[i]);
-    expect_output(run, "timed in place");
-    expect_output(run, "weights identical    yes");
+    plim_test_expect_output(run, "timed in place");
+    plim_test_expect_output(run, "weights identical    yes");
   }
   (void)plim_test_program("train " RESNET "--steps 1 --memory cpu=8MiB,host=64MiB -o paged.json");
   plim_test_expect(0, "");
   const program_run *run = plim_test_program(
       "verify --model resnet20 --data synthetic --batch 4 --model-costs --no-cache "
       "--threads 1 -q --steps 7 --retime 3 --plan paged.json");
-  expect_output(run, "timed in place");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "timed in place");
+  plim_test_expect_output(run, "weights identical    yes");
 }
 
 Test(cli_pages, homes_stay_where_they_are_when_a_plan_is_made_again) {
   const program_run *run = plim_test_program("verify " HOMED "--steps 7 --retime 2");
-  expect_output(run, "timed in place");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "timed in place");
+  plim_test_expect_output(run, "weights identical    yes");
   run = plim_test_program("verify " HOMED "--steps 6 --memory-at 1=5.8MiB --memory-at 3=6MiB");
-  expect_output(run, "changes of budget    2");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "changes of budget    2");
+  plim_test_expect_output(run, "weights identical    yes");
 }
 
 Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
@@ -404,8 +401,8 @@ Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
     const program_run *run = plim_test_program(
         "verify " RESNET "--threads 2 --numerics small --steps 6 --memory %s --memory-at 1=7MiB --memory-at 3=8MiB",
         spaces[i]);
-    expect_output(run, "changes of budget    2");
-    expect_output(run, "weights identical    yes");
+    plim_test_expect_output(run, "changes of budget    2");
+    plim_test_expect_output(run, "weights identical    yes");
   }
   (void)plim_test_program("train " MLP "--recompute off --steps 6 --memory cpu=6MiB,host=64MiB --memory-at 1=256KiB");
   plim_test_expect(4, "--memory-at, step 1: no plan of mlp with batch 64");
@@ -453,8 +450,8 @@ Test(cli_pages, a_last_batch_is_decided_online_beside_a_plan_that_pages) {
   const program_run *run = plim_test_program(
       "verify --model resnet20 --data synthetic --image 8x8x1 --batch 400 --model-costs --no-cache --recompute off "
       "--threads 1 -q --steps 12 --last-batch online --memory cpu=60%%,host=64MiB");
-  expect_output(run, "96 images, online by ");
-  expect_output(run, "weights identical    yes");
+  plim_test_expect_output(run, "96 images, online by ");
+  plim_test_expect_output(run, "weights identical    yes");
 }
 
 /* ---- files that fail ---- */

@@ -34,24 +34,19 @@ static void end(void) {
 }
 TestSuite(cli_trace_spaces, .init = begin, .fini = end);
 
-static void expect_output(const program_run *run, const char *words) {
-  cr_expect_eq(run->status, 0, "%s", run->error);
-  cr_expect_not_null(strstr(run->out, words), "'%s' is not in:\n%s", words, run->out);
-}
-
 Test(cli_trace_spaces, a_step_has_queues_side_by_side_residents_and_the_reason_for_paging) {
   const program_run *run;
   run = plim_test_program("trace step p.json --at 3");
-  expect_output(run, "queue            now");
-  expect_output(run, "ram>sd");
-  expect_output(run, "bytes  next use");
-  expect_output(run, "paged: copies take");
-  expect_output(run, "free; next use at command");
+  plim_test_expect_output(run, "queue            now");
+  plim_test_expect_output(run, "ram>sd");
+  plim_test_expect_output(run, "bytes  next use");
+  plim_test_expect_output(run, "paged: copies take");
+  plim_test_expect_output(run, "free; next use at command");
   run = plim_test_program("trace summary p.json");
-  expect_output(run, "1 times a storage leaves a space and returns: 1 by copies, 0 by runs");
+  plim_test_expect_output(run, "1 times a storage leaves a space and returns: 1 by copies, 0 by runs");
   run = plim_test_shell("printf 'c\\nw\\ns\\nf first#0\\nnonsense\\nq\\n' | $PLIMSOLL trace step p.json");
-  expect_output(run, "copy first");
-  expect_output(run, "\"nonsense\" is no command");
+  plim_test_expect_output(run, "copy first");
+  plim_test_expect_output(run, "\"nonsense\" is no command");
 }
 
 Test(cli_trace_spaces, json_has_the_same_figures_as_objects) {
@@ -81,14 +76,14 @@ Test(cli_trace_spaces, pictures_have_a_row_a_queue_and_escaped_names) {
   (void)plim_test_program("trace export p.json -o p.svg");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -c '<rect' p.svg; grep -o 'x&lt;&amp;' p.svg | head -1; grep -o 'ram&gt;sd' p.svg");
-  expect_output(run, "x&lt;&amp;");
-  expect_output(run, "ram&gt;sd");
+  plim_test_expect_output(run, "x&lt;&amp;");
+  plim_test_expect_output(run, "ram&gt;sd");
   run = plim_test_shell("grep -o 'time, [a-z]*' p.svg; grep -o 'first run\\|recompute<\\|copy<\\|its budget' p.svg");
-  expect_output(run, "time, s\nfirst run\nrecompute<\ncopy<\nits budget\n");
+  plim_test_expect_output(run, "time, s\nfirst run\nrecompute<\ncopy<\nits budget\n");
   (void)plim_test_program("trace export p.json -o p.html");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -o 'Away and back: 1 times' p.html");
-  expect_output(run, "Away and back: 1 times");
+  plim_test_expect_output(run, "Away and back: 1 times");
   (void)plim_test_program("trace export p.json -o e.json");
   plim_test_expect(0, "");
   (void)plim_test_shell("cat e.json");
@@ -147,20 +142,20 @@ Test(cli_trace_spaces, views_and_pictures_say_what_unit_times_have) {
       "{\"graph\": {\"name\": \"placed\", \"devices\": [\"d0\"]}, \"nodes\": [{\"id\": 0, \"out_cost\": 8, "
       "\"durations\": {\"d0\": 12000}}], \"links\": []}\n";
   const program_run *run = plim_test_program("trace summary p.json");
-  expect_output(run, " s,");
-  expect_output(run, " s  ");
+  plim_test_expect_output(run, " s,");
+  plim_test_expect_output(run, " s  ");
   run = plim_test_program("check p.json");
-  expect_output(run, " s\n");
+  plim_test_expect_output(run, " s\n");
   cr_assert_eq(plim_file_save(ctx, plim_test_path("x.json"), placed, (int64_t)sizeof placed - 1), PLIM_OK);
   (void)plim_test_program("import nx x.json -o g2.json -q");
   plim_test_expect(0, "");
   run = plim_test_program("plan --graph g2.json --memory d0=100 -o q.json -q");
-  expect_output(run, "12,000 (in the unit of the graph's times)");
+  plim_test_expect_output(run, "12,000 (in the unit of the graph's times)");
   run = plim_test_program("trace summary q.json");
-  expect_output(run, "makespan 12,000");
+  plim_test_expect_output(run, "makespan 12,000");
   (void)plim_test_program("trace export q.json -o q.svg");
   run = plim_test_shell("grep -o \"time, graph's unit\" q.svg");
-  expect_output(run, "time, graph's unit");
+  plim_test_expect_output(run, "time, graph's unit");
 }
 
 Test(cli_trace_spaces, what_does_not_apply_is_refused_with_a_sentence) {
