@@ -2,6 +2,9 @@
  * not every compiler knows the x86-64-v* names in __builtin_cpu_supports. */
 #include "kernels/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +28,24 @@ int plim_isa_find(const char *name) {
 }
 
 #if defined(__x86_64__)
+/* The features of a level for which older compilers have no name, by cpuid. The kernels are compiled for the whole
+ * level, so any of its instructions may be in them. A CPU without lzcnt runs it as another instruction, with other
+ * numbers. */
+static int cpuid_bit(unsigned leaf, int is_ebx, int bit) {
+  unsigned eax, ebx, ecx, edx;
+  if (!__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx)) return 0;
+  return (int)((is_ebx ? ebx : ecx) >> bit & 1);
+}
+
 int plim_isa_supported(plim_isa isa) {
-  int v2 = __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
-  int v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const unsigned extended = 0x80000001U;
+  int cmpxchg16b = cpuid_bit(1, 0, 13), lahf = cpuid_bit(extended, 0, 0);
+  int movbe = cpuid_bit(1, 0, 22), f16c = cpuid_bit(1, 0, 29), bmi = cpuid_bit(7, 1, 3),
+      lzcnt = cpuid_bit(extended, 0, 5);
+  int v2 = __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") &&
+           cmpxchg16b && lahf;
+  int v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+           movbe && f16c && bmi && lzcnt;
   int v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl");

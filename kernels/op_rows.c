@@ -208,7 +208,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] = {
 
     KIND(BN_APPLY, "bn_apply", 1,
          .doc = "y = (x - mean) / sqrt(variance + eps) * scale + shift [+ residual: attrs.add], clamped at 0: "
-                "attrs.relu; affine has scale and shift, the mask a bit for each y > 0. With a residual dy is "
+                "attrs.relu; affine has scale and shift, the mask a bit for each y but 0. With a residual dy is "
                 "masked before",
          .in  = {TENSOR("x", 't', "N C ..."), ONES("stats", 'f', "2 C"), TENSOR("affine", 'f', "2 C"),
                  MAYBE("residual", 't', "N C ...")},
@@ -238,7 +238,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] = {
          .attrs = "relu eps", IN_PLACE({0, 0}, {0, 1})),
 
     KIND(RELU, "relu", 1,
-         .doc = "y = x clamped at 0; the mask has a bit for each y > 0",
+         .doc = "y = x clamped at 0; the mask has a bit for each y but 0",
          .in  = {TENSOR("x", 't', "...")},
          .out = {TENSOR("y", 't', "..."), MAYBE("mask", 'b', "...")},
          .attrs = "relu", IN_PLACE({0, 0}),
@@ -251,7 +251,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] = {
          IN_PLACE({0, 1}, {0, 2})),
 
     KIND(ADD, "add", 1,
-         .doc = "y = a + b, clamped at 0: attrs.relu. Then the mask has a bit for each y > 0, and dy is masked "
+         .doc = "y = a + b, clamped at 0: attrs.relu. Then the mask has a bit for each y but 0, and dy is masked "
                 "before",
          .in  = {TENSOR("a", 't', "..."), TENSOR("b", 't', "...")},
          .out = {TENSOR("y", 't', "..."), MAYBE("mask", 'b', "...")},

@@ -47,17 +47,17 @@ static int new_size(plim_op_sizes *sizes, const char *name, size_t length, int64
   return 1;
 }
 
-/* Let a word of a rule be `size`; 0 when it is another one already. "+C" has the sum so far as its size. */
+/* Let a word of a rule be `size`; 0 when it is another one already, or below 1. "+C" has the sum so far as its size. */
 static int bind_word(const char *word, size_t length, int64_t size, plim_op_sizes *sizes) {
   const char *name;
   const int64_t factor = factor_of(word, length, &name);
   const size_t name_length = length - (size_t)(name - word);
   if (name_length == 0) return size == factor;
-  if (size % factor != 0) return 0;
+  if (size < 1 || size % factor != 0) return 0;
   const int i = find_size(sizes, name, name_length);
   if (i < 0) return new_size(sizes, name, name_length, size / factor);
   if (name[0] != '+') return sizes->size[i] == size / factor;
-  if (size < 0 || sizes->size[i] > INT64_MAX - size) return 0;
+  if (sizes->size[i] > INT64_MAX - size) return 0;
   sizes->size[i] += size;
   return 1;
 }
@@ -74,6 +74,9 @@ static int bind_sums(plim_op_sizes *sizes) {
 
 static int bind_rest(const int64_t *dim, int32_t n, plim_op_sizes *sizes) {
   if (n < 0) return 0;
+  for (int32_t i = 0; i < n; i++) {
+    if (dim[i] < 1) return 0;
+  }
   if (sizes->n_rest < 0) {
     sizes->n_rest = n;
     memcpy(sizes->rest, dim, (size_t)n * sizeof *dim);
@@ -207,7 +210,11 @@ int plim_op_infer(plim_op_desc *op, int32_t n_out, char *why, size_t why_bytes) 
   plim_op_sizes sizes = {.n_rest = -1};
   plim_dtype own;
   op->n_out = 0;
-  if (!row || n_out > PLIM_OP_MAX_OUT) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
+  if (!row) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
+  if (n_out > PLIM_OP_MAX_OUT) {
+    return refuse(why, why_bytes, "a %s with %d outputs has more than an op may have, %d", row->name, (int)n_out,
+                  (int)PLIM_OP_MAX_OUT);
+  }
   if (!fit_list(row, row->in, "inputs", plim_op_inputs(op), op->n_in, &sizes, why, why_bytes)) return 0;
   if (!bind_sums(&sizes)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
   if (!plim_op_type(op, &own)) return refuse(why, why_bytes, "no %s takes operands of these types", row->name);
@@ -237,7 +244,10 @@ int plim_op_has_gradient(const plim_op_row *row, const char *name) {
 }
 
 static int64_t multiply_all(int64_t product, const int64_t *size, int32_t n) {
-  for (int32_t i = 0; i < n; i++) product = product > INT64_MAX / size[i] ? INT64_MAX : product * size[i];
+  for (int32_t i = 0; i < n; i++) {
+    if (size[i] <= 0) return 0;
+    product = product > INT64_MAX / size[i] ? INT64_MAX : product * size[i];
+  }
   return product;
 }
 

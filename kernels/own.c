@@ -5,15 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Can a variant of that name be prepared? '@' is in the names of kernels in parts. */
-static int is_name(const char *name) {
-  return name[0] && !strchr(name, '@');
+int plim_own_is_name(const char *name) {
+  return name && name[0] && strlen(name) < PLIM_KERNEL_NAME_BYTES && !strchr(name, '@');
 }
 
 int plim_own_add(plim_own_kernels *own, const plim_kernel_memory *memory, plim_op_kind kind,
                  const plim_own_kernel *kernel) {
   if (kernel->struct_bytes != sizeof *kernel || !kernel->run) return PLIM_KERNEL_UNSUPPORTED;
-  if (!kernel->list && (!kernel->name || !is_name(kernel->name))) return PLIM_KERNEL_UNSUPPORTED;
+  if (!kernel->list && !plim_own_is_name(kernel->name)) return PLIM_KERNEL_UNSUPPORTED;
   if (own->n == own->capacity) {
     const int capacity = own->capacity ? 2 * own->capacity : 8;
     const size_t size = sizeof *own->row;
@@ -42,7 +41,7 @@ static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op,
     (void)snprintf(info->name, sizeof info->name, "%s", kernel->name);
   }
   for (int i = 0; i < listed && i < PLIM_KERNEL_VARIANTS; i++) {
-    if (!is_name(info[i].name)) continue;
+    if (!info[i].name[0] || memchr(info[i].name, '@', sizeof info[i].name)) continue;
     if (!info[i].numerics_key[0])
       (void)snprintf(info[i].numerics_key, sizeof info[i].numerics_key, "own:%.27s", info[i].name);
     if (n < i) info[n] = info[i];

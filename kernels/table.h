@@ -19,7 +19,7 @@ typedef struct plim_kernel_memory {
   void *user;
 } plim_kernel_memory;
 
-/* [count] elements of `size` bytes each, zeroed; NULL when memory is short. plim_kernel_release takes the same count
+/* [count] elements of `size` bytes each, zeroed; NULL when memory is short, or when there is nothing to allocate. plim_kernel_release takes the same count
  * and size; NULL is legal there. */
 void *plim_kernel_allocate(const plim_kernel_memory *memory, size_t count, size_t size);
 void plim_kernel_release(const plim_kernel_memory *memory, void *ptr, size_t count, size_t size);
@@ -53,8 +53,8 @@ typedef struct plim_kernel_args {
 
 /* A program's own kernel for one op kind of one device (plim_device_add_kernel). It is profiled, planned and captured
  * like the built-in ones. The functions return PLIM_KERNEL_OK or another of the results above; `list` counts.
- *   name     the only variant, without workspace, where `list` is NULL. A kernel that gives other bits than before
- *            needs another name: measured times are kept by it
+ *   name     the only variant, without workspace, where `list` is NULL; at most PLIM_KERNEL_NAME_BYTES - 1 characters.
+ *            A kernel that gives other bits than before needs another name: measured times are kept by it
  *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most
  *            PLIM_KERNEL_VARIANTS; 0 when it does not serve it. An empty numerics key means that no other variant has
  *            these bits. Further variants are left out, and so are those whose name is empty or has an '@', which names

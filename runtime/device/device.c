@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/own.h"
 #include "runtime/device/device_internal.h"
 
 static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim, &plim_device_cuda};
@@ -68,8 +69,10 @@ plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const
   if (!name) {
     return plim_fail(ctx, PLIM_EUSAGE, "%d is no kind of op; plim_op_kind_add gives a row its number", (int)kind);
   }
-  if (!kernel->run || (!kernel->list && (!kernel->name || !kernel->name[0] || strchr(kernel->name, '@')))) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a kernel for %s needs a `run`, and a name without '@' or a `list`", name);
+  if (!kernel->run || (!kernel->list && !plim_own_is_name(kernel->name))) {
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "a kernel for %s needs a `run`, and a `list` or a name of 1 to %d characters without '@'", name,
+                     PLIM_KERNEL_NAME_BYTES - 1);
   }
   if (!device->api->kernels.add) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s takes no kernels of a program", device->api->name);

@@ -214,7 +214,8 @@ void plim_device_close(plim_device *device);
  * Its variants are listed after the device's own, and then profiled, planned, run and captured like them. Add kernels
  * before the device makes a profile. A variant is never run when an earlier variant of the op has the same name. sim
  * lists the variants, but computes nothing. PLIM_EUSAGE: no kind has that number, struct_bytes has another value, there
- * is no `run`, or there is neither a `list` nor a name without '@'. PLIM_EUNSUPPORTED: the device takes no kernels. */
+ * is no `run`, or there is neither a `list` nor a name of 1 to PLIM_KERNEL_NAME_BYTES - 1 characters without '@'.
+ * PLIM_EUNSUPPORTED: the device takes no kernels. */
 PLIM_MUST_USE plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel);
 
 /* Can the device continue after prepare, run, measure or rehearse of a variant returned `failed`? Waits for the device.

@@ -51,6 +51,25 @@ Test(op_rows, a_product_with_a_size_of_zero_is_zero) {
   cr_assert_eq(plim_op_product(&sizes, "N 2000000000"), 0);
 }
 
+Test(op_rows, an_operand_without_elements_fits_no_rule) {
+  const plim_op_kind kinds[] = {PLIM_OP_MATMUL, PLIM_OP_LINEAR, PLIM_OP_RELU};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    plim_op_desc op = kernel_sample(kinds[k], PLIM_FLAT);
+    plim_op_sizes sizes;
+    char why[256];
+    for (int32_t i = 0; i < op.n_in; i++) op.in[i].dim[0] = 0;
+    cr_assert_not(plim_op_fits(&op, &sizes, why, sizeof why), "%s", plim_op_kind_name(kinds[k]));
+    cr_assert_geq(plim_op_flops(&op), 0);
+  }
+}
+
+Test(op_rows, more_outputs_than_an_op_may_have_are_refused_with_the_limit) {
+  plim_op_desc op = kernel_sample(PLIM_OP_SPLIT, PLIM_FLAT);
+  char why[256] = "";
+  cr_assert_not(plim_op_infer(&op, PLIM_OP_MAX_OUT + 1, why, sizeof why));
+  cr_assert(strstr(why, "more than an op may have"), "%s", why);
+}
+
 Test(op_rows, operands_that_do_not_fit_each_other_are_named) {
   char why[256];
   plim_op_desc op = kernel_sample(PLIM_OP_LINEAR, PLIM_FLAT);

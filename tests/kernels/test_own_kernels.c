@@ -387,6 +387,12 @@ Test(own_kernels, wrong_kernels_are_refused) {
   cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
   kernel.name = "";
   cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
+  kernel.name = "a-name-of-thirty-two-characters.";
+  cr_assert_eq(strlen(kernel.name), PLIM_KERNEL_NAME_BYTES);
+  cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "1 to 31 characters"), "%s", plim_context_error(ctx));
+  kernel.name++;
+  cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_OK);
   kernel.struct_bytes--;
   cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
 }
