@@ -2,6 +2,7 @@
 /* plimsoll-solver over back ends that are fake: they answer, hang, crash or refuse. */
 #include <math.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tools/solver/solver_process.h"
@@ -99,11 +100,21 @@ static plim_status leaves_a_child(plim_context *c, const plim_model *m, const pl
   return answers(c, m, o, out, point);
 }
 
+/* Writes over the counts in the shared memory, as a library with a stray pointer may, and answers. */
+static plim_status overwrites(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
+                              double *point) {
+  plim_share *share = mmap(NULL, sizeof *share, PROT_READ | PROT_WRITE, MAP_SHARED, PLIM_SHARE_MEMORY, 0);
+  if (share == MAP_FAILED) return plim_fail(c, PLIM_EIO, "no shared memory");
+  share->n_columns = COLUMNS + 1;
+  return answers(c, m, o, out, point);
+}
+
 static const plim_back_end fake[] = {
-    {.name = "answers", .solve = answers}, {.name = "hangs", .solve = hangs},
-    {.name = "listens", .solve = listens}, {.name = "crashes", .solve = crashes},
-    {.name = "refuses", .solve = refuses}, {.name = "sums", .solve = sums},
-    {.name = "prints", .solve = prints},   {.name = "leaves a child", .solve = leaves_a_child}};
+    {.name = "answers", .solve = answers},      {.name = "hangs", .solve = hangs},
+    {.name = "listens", .solve = listens},      {.name = "crashes", .solve = crashes},
+    {.name = "refuses", .solve = refuses},      {.name = "sums", .solve = sums},
+    {.name = "prints", .solve = prints},        {.name = "leaves a child", .solve = leaves_a_child},
+    {.name = "overwrites", .solve = overwrites}};
 enum { FAKES = sizeof fake / sizeof fake[0] };
 
 int main(void) {

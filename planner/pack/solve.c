@@ -67,7 +67,7 @@ static int is_done(const pack_solver *solver) {
   int reached = solver->options->capacity < INT64_MAX && solver->found.packed_bytes <= solver->options->capacity;
   int refuted = solver->found.bound > solver->options->capacity;
   return solver->status != PLIM_OK || reached || refuted || solver->found.packed_bytes <= solver->found.bound ||
-         plim_now_ns() > solver->deadline_ns || plim_context_cancelled(solver->ctx);
+         plim_now_ns() > solver->deadline_ns || plim_effort_over(solver->ctx, PLIM_EFFORT_LOOK);
 }
 
 /* ---- bottom-up packing ---- */

@@ -31,6 +31,7 @@ typedef struct subprocess {
   const char *back_end;
   plim_share *share;
   plim_share_view view;
+  int32_t n_columns;  /* of the model; the copy in `share` may be overwritten by a solver that goes wrong */
   int memory, socket; /* descriptors; -1: none */
   pid_t process;
   int32_t place, ended, stopping, killed;
@@ -213,6 +214,7 @@ static int wait_for_process(subprocess *run) {
 
 static plim_status read_outcome(subprocess *run, int how, plim_solution *out, double *point) {
   if (run->ended && run->share->status != PLIM_OK) {
+    run->share->error[PLIM_ERROR_BYTES - 1] = 0;
     return plim_fail(run->ctx, run->share->status, "%s", run->share->error);
   }
   if (!run->ended && !run->killed) {
@@ -220,11 +222,11 @@ static plim_status read_outcome(subprocess *run, int how, plim_solution *out, do
     if (how >= 0 && WIFSIGNALED(how)) (void)snprintf(by, sizeof by, ", by signal %d", WTERMSIG(how));
     if (how >= 0 && WIFEXITED(how)) (void)snprintf(by, sizeof by, ", with exit status %d", WEXITSTATUS(how));
     return plim_fail(run->ctx, PLIM_EUNSUPPORTED, "the solver %s ended by itself%s, on a model of %d columns",
-                     run->back_end, by, run->share->n_columns);
+                     run->back_end, by, run->n_columns);
   }
-  int32_t n = run->share->n_columns;
+  const size_t n = (size_t)run->n_columns;
   *out = run->best;
-  if (out->found) memcpy(point, run->view.point + (size_t)run->place * (size_t)n, (size_t)n * sizeof *point);
+  if (out->found) memcpy(point, run->view.point + (size_t)run->place * n, n * sizeof *point);
   return PLIM_OK;
 }
 
@@ -241,6 +243,7 @@ plim_status plim_solve_in_subprocess(plim_context *ctx, const char *back_end, co
   subprocess run = {.ctx = ctx,
                     .options = options,
                     .back_end = back_end,
+                    .n_columns = model->n_columns,
                     .memory = -1,
                     .socket = -1,
                     .kill_ns = INT64_MAX,

@@ -61,7 +61,7 @@ void plim_track_free(plim_track *track) {
 plim_status plim_track_reserve(plim_track **track, int32_t runs) {
   plim_track *larger = NULL;
   if (runs <= (*track)->capacity / 2) return PLIM_OK;
-  if (runs > INT32_MAX / 4) {
+  if (runs > INT32_MAX / 8) { /* 4 slots a run, of which there is a power of two */
     return plim_fail((*track)->problem->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long to be searched",
                      (int)runs);
   }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "planner/pack/buffers_csv.h"
+#include "runtime/base/effort.h"
+#include "runtime/base/random.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published_graphs.h"
 #include "tests/support/test_context.h"
@@ -221,6 +223,26 @@ Test(pack_solve, buffers_that_are_not_equal_keep_their_places) {
   c.box[0] = (plim_box){0, 3, 4, 0};
   c.hint[1] = 0;
   cr_assert_eq(second_of_two(&c), 4);
+  plim_test_context_end(ctx);
+}
+
+/* Every search ends at once, with a packing above the bound. The rounds of searches must end too. */
+Test(pack_solve, a_deadline_of_the_work_around_it_ends_it, .timeout = 20) {
+  enum { MANY = 60 };
+  ctx = plim_test_context();
+  plim_box box[MANY];
+  int64_t offset[MANY], outer_ns = plim_effort_begin(ctx, plim_now_ns());
+  const plim_boxes boxes = {.n = MANY, .align = 1, .box = box};
+  const plim_pack_options options = {sizeof options, INT64_MAX, 0, 1};
+  plim_pack_solution found;
+  plim_random random = {3};
+  for (int32_t i = 0; i < MANY; i++) {
+    int64_t begin = (int64_t)(plim_random_unit(&random) * 100), bytes = 1 + (int64_t)(plim_random_unit(&random) * 1000);
+    box[i] = (plim_box){begin, begin + 5 + (int64_t)(plim_random_unit(&random) * 60), bytes, -1};
+  }
+  cr_assert_eq(plim_pack_solve(ctx, &boxes, &options, offset, &found), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_gt(found.packed_bytes, found.bound);
+  cr_assert_eq(plim_effort_end(ctx, outer_ns, PLIM_OK), PLIM_OK);
   plim_test_context_end(ctx);
 }
 

@@ -99,6 +99,15 @@ Test(solver_subprocess, a_library_that_listens_has_a_moment_to_answer) {
   cr_assert_eq(point[2], 9);
 }
 
+Test(solver_subprocess, counts_that_the_process_writes_over_are_not_believed) {
+  const plim_solve_options options = {.cutoff = INFINITY};
+  plim_solution s;
+  double point[COLUMNS + 1];
+  for (int i = 0; i <= COLUMNS; i++) point[i] = -1;
+  cr_assert_eq(solve("overwrites", &options, &s, point), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert(s.found && point[COLUMNS] == -1, "a number behind the point");
+}
+
 Test(solver_subprocess, a_crash_and_a_refusal_are_told) {
   const plim_solve_options options = {.cutoff = INFINITY};
   plim_solution s;
