@@ -46,7 +46,7 @@ PLIM_MUST_USE plim_status plim_timeline_new(const plim_problem *problem, plim_ti
 void plim_timeline_free(plim_timeline *timeline); /* NULL is legal */
 
 /* Evaluate a schedule. PLIM_EPLAN, with a sentence, when it is not valid: an op never runs, a run breaks the rules of
- * `preds` or `closed_by`, an effect op runs twice, or first runs leave program order where that is fixed.
+ * `preds` or `closed_by`, an op of class effect or once runs twice, or first runs leave program order where that is fixed.
  * O(runs x operands). */
 PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const plim_schedule *schedule);
 
@@ -97,7 +97,7 @@ typedef struct plim_placement {
 
 /* Pack the lifetimes and workspaces of an evaluated timeline.
  *   target  in  arena size in bytes at which packing may stop; 0: as small as possible
- *   packing_rounds  in  as for plim_pack; 0: first-fit once
+ *   packing_rounds  in  as for plim_pack; 0: the first-fit orders alone
  * The placement may be one of an earlier schedule; its memory is used again. Deterministic. */
 PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
                                      const plim_schedule *schedule, int64_t target, int32_t packing_rounds);

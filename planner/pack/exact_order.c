@@ -31,7 +31,7 @@ static void sort_boxes(plim_exact *exact, const int *keys, double noise, double 
   for (int32_t x = 0; x < exact->n; x++) worst = exact->blame[x] > worst ? exact->blame[x] : worst;
   for (int32_t x = 0; x < exact->n; x++) {
     const plim_box *box = &exact->units->boxes->box[x];
-    double length = (double)(box->end - box->begin);
+    double length = (double)box->end - (double)box->begin;
     double key[PLIM_KEYS] = {length, length * (double)exact->units->size[x], exact->total[x]};
     for (int k = 0; k < PLIM_KEYS && noise > 0; k++) key[k] *= 1 + noise * plim_random_unit(&random);
     key[keys[0]] *= 1 + blame * (double)exact->blame[x] / (double)worst;

@@ -27,7 +27,7 @@ typedef struct plim_pack_gap {
   int64_t low, high;
 } plim_pack_gap;
 
-/* Sizes, alignments and fixed offsets together stay below 2^62. */
+/* Sizes, fixed offsets, and the least common multiples of `align` and each own alignment, together stay below 2^62. */
 typedef struct plim_boxes {
   int32_t n;
   int64_t align;            /* > 0; every size is rounded up to a multiple, every offset is one */

@@ -69,7 +69,7 @@ static int64_t moves_of(const plim_incumbent *inc) {
   return moves < max_moves ? moves : max_moves;
 }
 
-/* The last rounds pack what they meet. */
+/* The last annealing runs pack what they meet. */
 static int packs_in(uint64_t run) {
   return run >= (uint64_t)(search_tuning.min_memory.runs - search_tuning.min_memory.packing_runs);
 }

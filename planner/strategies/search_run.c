@@ -1,13 +1,19 @@
 /* The default strategy: decides which ops are recomputed, and in which order.
  *
- * Plans that need no annealing come first:
- *   plim_keep_all_run       nothing is recomputed; where that fits, it is the plan
- *   plan_reserve            Chen's rules, in a long graph under a time limit
- *   plim_cut_suggest        the bound of the cut model, and a plan from it
- *   start_deep_or_long      Rotor's plan and greedy covering, in long graphs and at deep budgets
- *   plim_start_from_replay  replays of program order in the arena
- * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that these have left in `start`.
- * Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
+ *   plim_search_run
+ *     plim_keep_all_find          nothing is recomputed; where that fits, it is the plan
+ *     plan_reserve                Chen's rules, in a long graph under a time limit
+ *     plim_cut_suggest            the bound of the cut model, and a plan from it
+ *     start_deep_or_long          Rotor's plan and greedy covering, in long graphs and at deep budgets
+ *     plim_start_from_replay      replays of program order in the arena
+ *     plim_portfolio_run          rounds, from the schedule that the others left in `start` (planner/search/portfolio.c)
+ *       plim_portfolio_round      one round, by one searcher or by several (portfolio_round.c)
+ *         plim_searcher_anneal    one annealing run; each schedule that fits is submitted (searcher.c)
+ *           plim_anneal_run       makes a move, and accepts or undoes it (anneal.c)
+ *             plim_move_evict     DECIDES: ends the lifetime of an item, and recomputes it before its next reader
+ *
+ * The last branch goes on from what the others found. Every schedule is submitted to the incumbent, so that the best
+ * plan so far is there at any time. */
 #include "planner/strategies/strategy.h"
 
 #include "planner/bound/cut.h"
