@@ -9,7 +9,8 @@
  *
  * A plan of a file has the name of the search that it comes from, by budgets and effort. A search is not repeated with
  * equal budgets, rates and effort: the best kept plan is taken. A search that was cut short has no such name, since
- * what it finds depends on what else the machine does. It is repeated, and the better plan is taken.
+ * what it finds depends on what else the machine does. It is repeated, and the better plan is taken. A plan with the
+ * name of a search stays in the file, also beside a better one.
  *
  * A kept plan is believed as far as this call can see: its variants are rows of the profile, keep-all takes what the
  * profile says, its bound is not above that of this call, and the checker proves it with the times that the links have
@@ -45,7 +46,9 @@ typedef struct kept_plans {
   char search[PLIM_PLANS_NAME_BYTES]; /* name of the search of this call */
   int32_t is_known;                   /* 1: the file has the plan of that search, or a better one */
   plim_plans *plans;                  /* of the file for these rates; NULL: none */
-  plim_plan *best; /* the best one within budgets and deadline, with the rates of this call; NULL: none */
+  plim_plan *best;      /* the best one within budgets and deadline, with the rates of this call; NULL: none */
+  int32_t best_is_here; /* 1: it is of the file for these rates */
+  int64_t strikes;      /* of the context, before the search */
 } kept_plans;
 
 /* ---- which file ---- */
@@ -214,7 +217,7 @@ static int would_be_best(const kept_plans *kept, const plim_plan *plan) {
 }
 
 /* Make the plan the best one where it is better, and sound. *serves 1: the best one is now as good as the plan. */
-static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t *serves) {
+static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t is_of_others, int32_t *serves) {
   plim_plan *retimed = NULL;
   *serves = 0;
   if (!has_spaces(kept, plan) || !has_rows(kept, plan)) return PLIM_OK;
@@ -229,6 +232,7 @@ static plim_status consider(kept_plans *kept, const plim_plan *plan, int32_t *se
   *serves = 1;
   plim_plan_free(kept->best);
   kept->best = retimed;
+  kept->best_is_here = !is_of_others;
   return PLIM_OK;
 }
 
@@ -244,7 +248,7 @@ static plim_status read_file(kept_plans *kept, const char *path, int32_t is_of_o
   assert(*out);
   for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) {
     int32_t serves;
-    status = consider(kept, (*out)->plan[i], &serves);
+    status = consider(kept, (*out)->plan[i], is_of_others, &serves);
     if (!is_of_others && serves && strcmp((*out)->name[i], kept->search) == 0) kept->is_known = 1;
   }
   return status;
@@ -283,38 +287,47 @@ static int is_of_use_with(const kept_plans *kept, const plim_plan *other, const 
   return is || (has_links(kept, other) && plim_paging_is_better(kept->options->paging, other, plan));
 }
 
-/* Has the search ended before its end? With a time limit it has, unless its plan is one that nothing beats, or any plan
- * was enough. */
+/* Has the search ended before its end? Where a limit of time ended a part of it, it has, unless its plan is one that
+ * nothing beats, or any plan was enough. */
 static int was_cut_short(const kept_plans *kept, const plim_plan *plan) {
   const plim_paging *paging = kept->options->paging;
   if (plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK)) return 1;
-  if (kept->options->time_limit_ns == 0 || paging->first_plan) return 0;
+  if (plim_effort_strikes(kept->ctx) == kept->strikes || paging->first_plan) return 0;
   return paging->powers || plan->time_ns > plan->bound_ns;
 }
 
 /* Name the plan of this call: its search, or a name that no plan has. */
-static void name_plan(const kept_plans *kept, const plim_plan *plan, char name[PLIM_PLANS_NAME_BYTES]) {
+static void name_plan(const kept_plans *kept, int cut_short, char name[PLIM_PLANS_NAME_BYTES]) {
   (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "%s", kept->search);
-  if (!was_cut_short(kept, plan)) return;
+  if (!cut_short) return;
   int32_t i = 0;
   do {
     (void)snprintf(name, PLIM_PLANS_NAME_BYTES, "cut short %d", (int)i++);
   } while (kept->plans && plim_plans_find(kept->plans, name));
 }
 
-/* The plan, and those kept that need fewer bytes of a space or are better. What cannot be written is not kept. */
-static plim_status save_plans(const kept_plans *kept, const plim_plan *plan) {
+/* Is the kept plan still of use beside that of this call? The name of a search that reached its end always is: without
+ * it the search would be repeated. */
+static int stays(const kept_plans *kept, int32_t i, const plim_plan *plan) {
+  const char *name = kept->plans->name[i];
+  return strncmp(name, search_prefix, sizeof search_prefix - 1) == 0 ||
+         is_of_use_with(kept, kept->plans->plan[i], plan);
+}
+
+/* The plan, and those kept that are of use beside it. What cannot be written is not kept. */
+static plim_status save_plans(const kept_plans *kept, const plim_plan *plan, int32_t is_kept) {
+  const int cut_short = was_cut_short(kept, plan);
   char own[PLIM_PLANS_NAME_BYTES];
   const plim_plan *list[PLIM_PLANS_MAX];
   const char *name[PLIM_PLANS_MAX];
   int32_t n = 0;
-  name_plan(kept, plan, own);
+  if (cut_short && is_kept && kept->best_is_here) return PLIM_OK; /* the file has it */
+  name_plan(kept, cut_short, own);
   list[n] = plan;
   name[n++] = own;
   for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {
-    const plim_plan *other = kept->plans->plan[i];
-    if (strcmp(kept->plans->name[i], own) == 0 || !is_of_use_with(kept, other, plan)) continue;
-    list[n] = other;
+    if (strcmp(kept->plans->name[i], own) == 0 || !stays(kept, i, plan)) continue;
+    list[n] = kept->plans->plan[i];
     name[n++] = kept->plans->name[i];
   }
   plim_text document = {.ctx = kept->ctx};
@@ -346,6 +359,7 @@ static plim_status make_or_take_kept(kept_plans *kept, plim_plan **out, int32_t 
   PLIM_TRY(read_file(kept, kept->path, 0, &kept->plans));
   PLIM_TRY(read_others(kept));
   if (kept->is_known) return take(kept, out, from_front);
+  kept->strikes = plim_effort_strikes(kept->ctx);
   plim_status status = plim_paging_make(kept->ctx, kept->graph, kept->profile, kept->options, &plan);
   if (status != PLIM_OK && status != PLIM_ENOFIT && status != PLIM_ECANCEL) return status;
   if (kept->best && (!plan || plim_paging_is_better(kept->options->paging, kept->best, plan))) {
@@ -354,7 +368,7 @@ static plim_status make_or_take_kept(kept_plans *kept, plim_plan **out, int32_t 
   } else if (status != PLIM_OK) {
     return status;
   }
-  status = save_plans(kept, plan);
+  status = save_plans(kept, plan, *from_front);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;

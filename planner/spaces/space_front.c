@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "planner/front/front.h"
-#include "planner/spaces/space_make.h"
+#include "planner/spaces/space_make_internal.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 
@@ -13,6 +13,7 @@ typedef struct space_front {
   const plim_platform *platform;
   plim_space_options options;
   int32_t space;                 /* whose budgets are gone over */
+  double least;                  /* no plan of any budget is better */
   int64_t *budget;               /* [n_spaces] of the plan in hand */
   const plim_space_plan **known; /* [n_known] those of the caller, then those made here */
   int32_t n_known, known_capacity;
@@ -48,9 +49,9 @@ static const plim_space_plan *better_of_larger(const space_front *front, int32_t
   return best == plan[i] ? NULL : best;
 }
 
-/* No plan for budget i is better: what was proved of it, or of larger budgets. */
+/* No plan for budget i is better: what was proved of it, of larger budgets or of all. */
 static double bound_at(const space_front *front, int32_t i) {
-  double bound = 0;
+  double bound = front->least;
   for (int32_t j = i; j < front->sweep.n; j++) {
     if (front->plan[j] && front->plan[j]->bound > bound) bound = front->plan[j]->bound;
   }
@@ -94,11 +95,20 @@ static plim_status share_plans(const space_front *front) {
   return PLIM_OK;
 }
 
+static plim_status find_least(space_front *front) {
+  plim_space_request request;
+  plim_status status = plim_space_request_make(front->ctx, front->graph, front->platform, &front->options, &request);
+  if (status == PLIM_OK) front->least = plim_space_least(&request);
+  plim_space_request_free(&request);
+  return status;
+}
+
 static plim_status check_and_plan(space_front *front) {
   PLIM_TRY(plim_budget_sweep_check(front->ctx, front->sweep.n, front->sweep.budget));
   if (front->space < 0 || front->space >= front->platform->n_spaces) {
     return plim_fail(front->ctx, PLIM_EUSAGE, "platform %s has no space %d", front->platform->name, front->space);
   }
+  PLIM_TRY(find_least(front));
   const int64_t min_ns = spaces_tuning.program.search_ns_min, given_ns = front->sweep.time_limit_ns;
   const int64_t limit_ns = given_ns > 0 && given_ns < min_ns ? min_ns : given_ns;
   int64_t outer_ns = plim_effort_begin(front->ctx, plim_effort_deadline_of(front->sweep.started_ns, limit_ns));

@@ -81,8 +81,8 @@ PLIM_MUST_USE plim_status plim_space_plan_make(plim_context *ctx, const plim_gra
  *   plan    [n]  out  NULL where none was found
  * Each search knows the plans before it, so that a larger budget never has a worse plan. options->iterations is for
  * each budget, options->time_limit_ns for all of them. A cancel is no failure: the budgets that are left get what is
- * known of larger ones. After a failure each plan[i] is NULL. PLIM_EUSAGE: budgets that descend, or no such space. Else
- * as plim_space_plan_make, but PLIM_ENOFIT. */
+ * known of others, with a bound that holds of all budgets. After a failure each plan[i] is NULL. PLIM_EUSAGE: budgets
+ * that descend, or no such space. Else as plim_space_plan_make, but PLIM_ENOFIT. */
 PLIM_MUST_USE plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph,
                                                 const plim_platform *platform, const plim_space_options *options,
                                                 int32_t space, int32_t n, const int64_t *budget,

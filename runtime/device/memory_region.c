@@ -71,16 +71,17 @@ static plim_status open_file(plim_context *ctx, const char *path, int *out) {
 
 /* Give the file the blocks of a region, and the last one. */
 static plim_status give_blocks(plim_context *ctx, const char *name, int fd, int64_t bytes) {
+  const int64_t all_bytes = bytes <= INT64_MAX - PLIM_ALIGN ? bytes + PLIM_ALIGN : INT64_MAX;
   int error;
   do {
-    error = bytes <= INT64_MAX - PLIM_ALIGN ? posix_fallocate(fd, 0, (off_t)(bytes + PLIM_ALIGN)) : EFBIG;
+    error = all_bytes < INT64_MAX ? posix_fallocate(fd, 0, (off_t)all_bytes) : EFBIG;
   } while (error == EINTR);
   if (error == 0) return PLIM_OK;
   if (error == ENOSPC || error == EFBIG) {
     return plim_fail(ctx, PLIM_ENOFIT, "the page file %s needs %lld bytes, which its file system does not have: %s",
-                     name, (long long)bytes, strerror(error));
+                     name, (long long)all_bytes, strerror(error));
   }
-  return plim_fail(ctx, PLIM_EIO, "the page file %s cannot have %lld bytes: %s", name, (long long)bytes,
+  return plim_fail(ctx, PLIM_EIO, "the page file %s cannot have %lld bytes: %s", name, (long long)all_bytes,
                    strerror(error));
 }
 

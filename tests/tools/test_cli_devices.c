@@ -145,7 +145,7 @@ Test(cli_devices, devices_that_cannot_be_are_refused_with_one_sentence) {
       {"--threads 3 --memory cpu:1=1MiB,cpu:2=1MiB", "the arena needs a size too"},
       {"--threads 9 --memory cpu:0=1MiB,cpu:8=1MiB", ": 8 devices are the most, and cpu:7 is the last of them"},
       {"--threads 3 --memory cpu:0=1MiB,cpu:1=1MiB,cpu:1=1MiB", "cpu:1 is given twice"},
-      {"--threads 3 --memory cpu:0=1MiB,cpu:01=1MiB", "there is no space cpu:01; there are cpu, or cpu:0, cpu:1 and"},
+      {"--threads 3 --memory cpu:0=1MiB,cpu:01=1MiB", "there is no space 'cpu:01'; there are cpu, or cpu:0, cpu:1 and"},
       {"--threads 3 --memory cpu:0=1MiB,cpu:1=1MiB,cpu:2=", "no size follows cpu:2="},
       {"--threads 2 --memory cpu:0=1MiB,cpu:1=1MiB,cpu:2=1MiB",
        "3 devices need a thread each, and there are 2: give --threads 3 or more"},

@@ -347,7 +347,7 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
     refuse(p, "--memory %s: give the arena, cpu or cuda:0, and one space to page to, host or disk", given);
   } else {
     refuse(p,
-           "--memory %s: there is no space %s; there are cpu, or cpu:0, cpu:1 and so on, or cuda:0, and host and "
+           "--memory %s: there is no space '%s'; there are cpu, or cpu:0, cpu:1 and so on, or cuda:0, and host and "
            "disk",
            given, name);
   }

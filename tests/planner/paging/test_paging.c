@@ -2,6 +2,7 @@
  * test_paging_devices.c. */
 #include <assert.h>
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,9 +16,9 @@
 #include "tests/support/test_seed.h"
 
 #ifdef PLIM_SANITIZED
-enum { SEEDS = 3, LARGE = 1000, LENGTH = 8 };
+enum { SEEDS = 3, LARGE = 1000, LENGTH = 8, GRAPHS = 32 /* drawn until one shows what it should */ };
 #else
-enum { SEEDS = 8, LARGE = 4000, LENGTH = 8 };
+enum { SEEDS = 8, LARGE = 4000, LENGTH = 8, GRAPHS = 32 /* drawn until one shows what it should */ };
 #endif
 
 static int32_t count(const plim_plan *plan, plim_command_kind kind) {
@@ -70,6 +71,47 @@ Test(paging, without_recomputation_every_op_runs_once) {
     paging_rig_free(&r);
   }
   cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
+}
+
+typedef struct search_count {
+  char last[32]; /* stage of the last report */
+  int32_t n;     /* searches for copies, each after the planner of the runs that they are for */
+} search_count;
+
+static void count_searches(void *user, const plim_progress *progress) {
+  search_count *to = user;
+  to->n += strcmp(progress->stage, "copies") == 0 && strcmp(to->last, "copies") != 0;
+  (void)snprintf(to->last, sizeof to->last, "%s", progress->stage);
+}
+
+/* Searches for copies, with so many iterations and a page space that lacks some of what keep-all needs. */
+static int32_t count_copy_searches(uint64_t seed, int64_t iterations_an_op, int64_t more) {
+  paging_rig r = {0};
+  search_count searches = {.n = 0};
+  plim_plan *plan = NULL;
+  paging_rig_make(&r, LENGTH, seed);
+  const int64_t keep_all_bytes = r.paging.budget_bytes / 4;
+  r.paging.budget_bytes = (keep_all_bytes - r.options.budget_bytes) / 10 * 9;
+  r.options.paging = &r.paging;
+  r.options.iterations = iterations_an_op * r.graph->n_ops + more;
+  plim_context_set_progress(r.ctx, count_searches, &searches);
+  plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+  cr_assert(status == PLIM_OK, "%s", plim_context_error(r.ctx));
+  plim_plan_free(plan);
+  paging_rig_free(&r);
+  return searches.n;
+}
+
+/* Without iterations for each op there is one plan of all spaces as one arena, and at most there are four. Where the
+ * four are found, fewer iterations are for fewer of them. */
+Test(paging, iterations_for_each_op_are_for_one_more_plan_of_all_spaces_as_one_arena) {
+  uint64_t seed = test_seed(1), end = seed + GRAPHS;
+  int32_t one = count_copy_searches(seed, 1, -1);
+  while (test_seed_at(seed) < end && count_copy_searches(seed, 20, 0) != one + 3) {
+    one = count_copy_searches(++seed, 1, -1);
+  }
+  cr_assert_lt(seed, end);
+  for (int i = 1; i < 4; i++) cr_expect_eq(count_copy_searches(seed, i, 0), one + i, "%d iterations an op", i);
 }
 
 Test(paging, keep_all_does_not_page) {

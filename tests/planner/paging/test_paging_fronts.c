@@ -320,6 +320,55 @@ Test(paging_fronts, a_search_that_a_time_limit_ended_is_repeated_unless_nothing_
   }
 }
 
+/* Its iterations end it. */
+Test(paging_fronts, a_search_that_ends_before_its_time_limit_is_not_repeated) {
+  paging_rig r = {0};
+  plim_status status;
+  int32_t was_kept = 0, reports = 0;
+  paging_rig_make(&r, 16, test_seed(1));
+  r.options.iterations = 50;
+  r.options.time_limit_ns = 3600 * INT64_C(1000000000);
+  plim_context_set_progress(r.ctx, count_reports, &reports);
+  plim_plan *first = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+  cr_assert(first && !was_kept && reports > 0, "%s", plim_context_error(r.ctx));
+  cr_assert_gt(first->time_ns, first->bound_ns);
+  reports = 0;
+  plim_plan *again = make_thrifty(&r, r.options.front_folder, &status, &was_kept);
+  cr_assert(again && was_kept);
+  cr_expect_eq(reports, 0);
+  plim_plan_free(first);
+  plim_plan_free(again);
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
+/* A search that a time limit ends, or another one that ends, may find or take a plan that is as good. */
+Test(paging_fronts, a_search_is_not_repeated_after_others_whose_plans_are_as_good) {
+  static const struct {
+    uint64_t seed;
+    int64_t time_limit_ns;
+  } other[] = {{1, 50000000}, {2, 0}, {3, 0}};
+  paging_rig r = {0};
+  plim_status status;
+  int32_t was_kept = 0, reports = 0;
+  paging_rig_make(&r, 16, test_seed(1));
+  plim_context_set_progress(r.ctx, count_reports, &reports);
+  plim_plan *plan = make_thrifty(&r, plim_test_folder(), &status, &was_kept);
+  cr_assert(plan && reports > 0, "%s", plim_context_error(r.ctx));
+  plim_plan_free(plan);
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+    r.options.seed = other[i].seed;
+    r.options.time_limit_ns = other[i].time_limit_ns;
+    plim_plan_free(make_thrifty(&r, r.options.front_folder, &status, &was_kept));
+    r.options.seed = 1;
+    r.options.time_limit_ns = reports = 0;
+    plim_plan_free(make_thrifty(&r, r.options.front_folder, &status, &was_kept));
+    cr_expect(was_kept && reports == 0, "the search is repeated after other %d", (int)i);
+  }
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
 /* The later calls draw less. */
 Test(paging_fronts, a_kept_plan_of_least_energy_is_taken_where_it_keeps_the_deadline) {
   int32_t was_kept = 0, kept = 0;

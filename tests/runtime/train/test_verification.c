@@ -250,6 +250,70 @@ Test(verification, an_op_on_another_device_is_found_where_that_one_computes_othe
   rig_close(&r);
 }
 
+/* ---- plans that page ---- */
+
+static int64_t runs_to_flip; /* until the run whose result changes */
+
+/* A device that changes one bit of the result of one run. */
+static plim_status run_and_flip(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  PLIM_TRY(plim_device_cpu.kernels.run(device, queue, kernel, args));
+  unsigned char *first = args->out && args->out[0] ? args->out[0] : NULL;
+  if (--runs_to_flip == 0 && first) first[2] ^= 128; /* of a float the lowest bit of the exponent */
+  return PLIM_OK;
+}
+
+static int32_t count_kind(const plim_plan *plan, plim_command_kind kind) {
+  int32_t n = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) n += plan->command[j].kind == kind;
+  return n;
+}
+
+/* Planned to page within three quarters of the keep-all bytes. */
+static rig rig_open_paged(const plim_device_api *api) {
+  plim_plan_options planning = plim_plan_options_default();
+  plim_paging paging = plim_paging_default();
+  model = "tinyres";
+  rig r = rig_open();
+  r.device->api = api;
+  paging.recompute = 0;
+  paging.space = "host";
+  paging.budget_bytes = r.p.keep_all->arena_bytes;
+  paging.bytes_per_ns[0] = paging.bytes_per_ns[1] = 1000;
+  planning.paging = &paging;
+  planning.budget_bytes = r.p.keep_all->arena_bytes / 4 * 3;
+  planning.iterations = 100;
+  ok(&r, plim_program_plan(r.program, &planning));
+  cr_assert_gt(count_kind(r.program->plan[PLIM_PROGRAM_TRAIN], PLIM_COMMAND_COPY), 0);
+  plim_program_free(r.unlimited);
+  ok(&r, plim_verify_make_unlimited(r.program, r.device, &r.source, &r.unlimited));
+  return r;
+}
+
+/* Flip a bit of run number `run` of the first step, which is the plan's; 0: of none. Returns 1 where it is found. */
+static int finds_flip(const plim_device_api *api, int64_t run, int64_t *n_runs) {
+  plim_state_difference difference;
+  rig r = rig_open_paged(api);
+  *n_runs = count_kind(r.program->plan[PLIM_PROGRAM_TRAIN], PLIM_COMMAND_RUN);
+  open_trainer(&r);
+  runs_to_flip = run;
+  ok(&r, plim_verify(r.trainer, r.unlimited, 2, NULL, NULL, &difference));
+  rig_close(&r);
+  return difference.different > 0;
+}
+
+Test(verification, a_run_of_a_plan_that_pages_is_found_where_its_result_has_another_bit) {
+  enum { PARTS = 8 };
+  plim_device_api api = plim_device_cpu;
+  int64_t n = 0;
+  int32_t found = 0;
+  if (!plim_test_on_cpu()) cr_skip_test("a device of the CPU is made wrong");
+  api.kernels.run = run_and_flip;
+  cr_assert_eq(finds_flip(&api, 0, &n), 0);
+  cr_assert_gt(n, PARTS);
+  for (int32_t i = 0; i < PARTS; i++) found += finds_flip(&api, 1 + n * i / PARTS, &n);
+  cr_expect_geq(found, PARTS - 1, "%d of %d are found", (int)found, (int)PARTS); /* one may be multiplied by 0 */
+}
+
 /* A net that sees other pixels. */
 Test(verification, a_run_that_differs_is_found_and_named) {
   rig r = rig_open();

@@ -232,6 +232,51 @@ Test(space_search, the_front_over_one_space_never_rises) {
   plim_test_context_end(ctx);
 }
 
+typedef struct stop_at {
+  plim_context *ctx;
+  int32_t left; /* reports until the cancel */
+} stop_at;
+
+static void stop(void *user, const plim_progress *progress) {
+  stop_at *at = user;
+  (void)progress;
+  if (--at->left == 0) plim_context_cancel(at->ctx);
+}
+
+/* Cancel a front at the report `reports`. Each of its plans states what no plan is below, also where a budget was not
+ * reached and has the plan of a smaller one. Returns 1 where all budgets were reached. */
+static int stop_front(uint64_t seed, int32_t reports) {
+  enum { POINTS = 6 };
+  joint_case c;
+  plim_space_plan *plan[POINTS];
+  plim_space_options options = plim_space_options_default();
+  stop_at at = {.ctx = plim_test_context(), .left = reports};
+  plim_space_problem *problem = NULL;
+  int64_t budget[POINTS];
+  cr_assert_eq(joint_case_make(at.ctx, seed, JOINT_OPS, &c), PLIM_OK, "%s", plim_context_error(at.ctx));
+  cr_assert_eq(plim_space_problem_make(c.graph, c.platform, 0, &problem), PLIM_OK);
+  const double least_ns = (double)problem->fastest_ns / c.platform->n_devices;
+  plim_space_problem_free(problem);
+  for (int i = 0; i < POINTS; i++) budget[i] = plim_space_keep_all_bytes(c.graph) / 10 * (4 + i);
+  options.budget = c.budget;
+  options.iterations = 4;
+  plim_context_set_progress(at.ctx, stop, &at);
+  plim_status status = plim_space_plan_front(at.ctx, c.graph, c.platform, &options, 0, POINTS, budget, plan);
+  cr_assert(status == PLIM_OK, "%s", plim_context_error(at.ctx));
+  for (int i = 0; i < POINTS; i++) {
+    if (plan[i]) cr_expect_geq(plan[i]->bound, least_ns, "point %d", i);
+    plim_space_plan_free(plan[i]);
+  }
+  plim_context_set_progress(at.ctx, NULL, NULL);
+  joint_case_free(&c);
+  plim_test_context_end(at.ctx);
+  return at.left > 0;
+}
+
+Test(space_search, a_budget_that_a_front_did_not_reach_has_a_bound) {
+  for (int32_t reports = 1; !stop_front(test_seed(1), reports); reports *= 2) continue;
+}
+
 Test(space_search, thousands_of_ops_have_a_plan_at_a_tenth_of_their_bytes) {
   plim_context *ctx = plim_test_context();
   plim_graph *graph = space_chain(ctx, 1000);
