@@ -269,6 +269,7 @@ static plim_status store_case(plim_profile_cache *cache, const char *op, int par
   const int known = (profile_case->variant.time_ns >= 0 || profile_case->left_out_ns > 0) && profile_case->round >= 0;
   if (!known && !profile_case->how[0]) return PLIM_OK;
   PLIM_TRY(reach(cache, op, profile_case->variant.name, &row));
+  if (row->left_out_ns == PLIM_TIME_INFINITE) return PLIM_OK; /* it failed, maybe for another process meanwhile */
   memcpy(row->how, profile_case->how, sizeof row->how);
   if (!known) return PLIM_OK;
   row->time_ns = profile_case->variant.time_ns;
@@ -282,6 +283,9 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   op_text op = {.ctx = cache->ctx};
   plim_status status;
   if (!cache->path[0]) return PLIM_OK;
+  const int lock = plim_cache_lock(cache->path);
+  clear(cache); /* other processes may have stored since it was read */
+  PLIM_TRY_OR_DONE(load(cache));
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     PLIM_TRY_OR_DONE(write_text(&op, &group->desc));
@@ -295,6 +299,7 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   status = write_file(cache);
   if (status != PLIM_ENOMEM) status = PLIM_OK;
 done:
+  plim_cache_unlock(lock);
   release_text(&op);
   return status;
 }
@@ -308,6 +313,7 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   const plim_profile_cache *known = plim_device_memo_of(device).variants;
   if (!known || !known->path[0]) return PLIM_OK;
   memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
+  const int lock = plim_cache_lock(cache.path);
   PLIM_TRY_OR_DONE(write_text(&op, desc));
   PLIM_TRY_OR_DONE(load(&cache));
   PLIM_TRY_OR_DONE(reach(&cache, op.chars, variant, &row));
@@ -317,6 +323,7 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   status = write_file(&cache);
   if (status != PLIM_ENOMEM) status = PLIM_OK;
 done:
+  plim_cache_unlock(lock);
   release_text(&op);
   plim_profile_cache_close(&cache);
   return status;
