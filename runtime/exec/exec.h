@@ -252,7 +252,7 @@ typedef struct plim_plan_switch {
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH.
  * What becomes of the plan:
- *   It takes over. plim_exec_arena_bytes is then arena_bytes.
+ *   It takes over. plim_exec_switches counts it, and plim_exec_arena_bytes is then arena_bytes.
  *   There is no memory for the switch, or the device refuses a variant (options.refused). The step goes on without it.
  *   It does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than
  *   arena_bytes. The step ends: plim_exec_step returns PLIM_EPLAN.
@@ -283,6 +283,9 @@ int64_t plim_exec_returned_bytes(const plim_exec *exec);
 
 /* Bytes that plan switches have copied within the arena since open. */
 int64_t plim_exec_moved_bytes(const plim_exec *exec);
+
+/* Number of plan switches since open: of plans that the before-command hook gave and that took over. */
+int64_t plim_exec_switches(const plim_exec *exec);
 
 #ifdef __cplusplus
 }

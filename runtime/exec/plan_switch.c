@@ -232,6 +232,10 @@ static void install(plim_exec_plan *exec_plan, const plim_bound_plan *fresh, pli
   exec_plan->taken_over = plan;
 }
 
+int64_t plim_exec_switches(const plim_exec *exec) {
+  return exec->arena.n_switches;
+}
+
 /* Check the plan of a switch, and bind it. Only this part of a switch allocates or prepares kernels. */
 static plim_status bind_plan(plim_exec *exec, plim_exec_plan *exec_plan, switching *change, int64_t arena_bytes,
                              plim_bound_plan *fresh) {
@@ -262,6 +266,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *exec_plan, int32
   }
   memcpy(fresh.time_ns, exec_plan->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
   install(exec_plan, &fresh, plan_switch->plan);
+  exec->arena.n_switches++;
   plim_bound_plan_set_addresses(&exec_plan->bound, exec->spaces.memory);
   plim_memory_meter_begin(meter, &exec_plan->bound, exec->spaces.memory);
   for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &exec_plan->bound, j);

@@ -112,6 +112,7 @@ Test(plan_switch, a_plan_whose_ended_buffers_need_more_than_a_number_of_bytes_ca
     if (status != PLIM_OK) {
       cr_expect(strstr(plim_context_error(r.ctx), "above 2^63 bytes") != NULL, "%s", plim_context_error(r.ctx));
       refused += status == PLIM_EPLAN;
+      cr_expect_eq(plim_exec_switches(r.exec), 0);
     }
     exec_rig_free(&r);
   }
@@ -267,6 +268,7 @@ Test(plan_switch, a_step_goes_on_with_its_plan_where_there_is_no_memory_for_anot
     plim_exec_set_before_command(r.exec, give_and_starve, &s);
     cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
     switched = plim_exec_plan_of(r.exec, 0) != r.plan;
+    cr_expect_eq(plim_exec_switches(r.exec), switched);
     if (!switched) cr_expect_eq(plim_context_memory(r.ctx).bytes, bytes, "request %d", (int)n);
     exec_rig_free(&r);
   }
