@@ -295,9 +295,14 @@ double plim_paged_run_delay(const plim_plan *plan, int32_t steps, const plim_tim
     const plim_command *command = &plan->command[i % plan->n_commands];
     if (command->kind == PLIM_COMMAND_COPY) continue;
     const double planned_ns = (double)plan->variant[command->variant].variant.time_ns;
-    beside_ns += (double)timed[i].beside_ns;
-    *(timed[i].beside_ns > 0 ? &late_ns : &alone_ns) += (double)timed[i].time_ns;
-    *(timed[i].beside_ns > 0 ? &planned_late_ns : &planned_alone_ns) += planned_ns;
+    if (timed[i].beside_ns > 0) {
+      beside_ns += (double)timed[i].beside_ns;
+      late_ns += (double)timed[i].time_ns;
+      planned_late_ns += planned_ns;
+    } else {
+      alone_ns += (double)timed[i].time_ns;
+      planned_alone_ns += planned_ns;
+    }
   }
   if (beside_ns <= 0 || planned_alone_ns <= 0) return 0;
   const double delay = (late_ns - planned_late_ns * alone_ns / planned_alone_ns) / beside_ns;
