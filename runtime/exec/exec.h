@@ -183,6 +183,7 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
 /* Bytes that a plan's last complete step really used: the largest sum of live bytes, and the largest offset + bytes.
  * The memory meter counts them while the step runs. It reads the addresses bound to kernel arguments, the storages of
  * the graph, and the workspaces that the device asked for. A copy counts as a use of its source and its target.
+ * Commands of several queues are counted in the order of the plan, which need not be their order in time.
  * plim_exec_step returns PLIM_EDIFF when these bytes differ from the plan's. packed_bytes is 0 with
  * PLIM_ADDRESSES_EACH. */
 typedef struct plim_exec_use {
