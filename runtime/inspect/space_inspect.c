@@ -1,6 +1,6 @@
-/* Answers questions about a plan over spaces. An index has the commands and the buffers of each storage. The cost of a recompute is found as a
- * planner would find it. The op of the storage runs at the command that fills the storage again. Operands in another
- * space are copied. Operands in no space are computed before it, once. */
+/* Answers questions about a plan over spaces. An index has the commands and the buffers of each storage. The cost of a
+ * recompute is found as a planner would find it. The op of the storage runs at the command that fills the storage
+ * again. Operands in another space are copied. Operands in no space are computed before it, once. */
 #include "runtime/inspect/space_inspect.h"
 
 #include "runtime/base/array.h"
