@@ -306,8 +306,8 @@ static int32_t count_before(const timed_copy *copy, int32_t n, int64_t t_ns) {
 static int64_t copied_within(const timed_copy *copy, int32_t n, int64_t begin_ns, int64_t end_ns) {
   int64_t sum_ns = 0;
   for (int32_t i = count_before(copy, n, end_ns) - 1; i >= 0 && copy[i].latest_ns > begin_ns; i--) {
-    const int64_t from = copy[i].begin_ns > begin_ns ? copy[i].begin_ns : begin_ns;
-    const int64_t to = copy[i].end_ns < end_ns ? copy[i].end_ns : end_ns;
+    const int64_t from = plim_integers_larger(copy[i].begin_ns, begin_ns);
+    const int64_t to = plim_integers_smaller(copy[i].end_ns, end_ns);
     if (to > from) sum_ns += to - from;
   }
   return sum_ns;
