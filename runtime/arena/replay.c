@@ -51,7 +51,8 @@ static int dies(const replay *state, int32_t op, int32_t storage, int scheduled)
   if (res->graph->storage[storage].role == PLIM_ROLE_INPUT) return res->forecast->last_need[storage] <= res->position;
   const plim_op *o = &res->graph->op[op];
   int32_t k = 0;
-  while (o->reads[k] != storage) k++;
+  while (k < o->n_reads && o->reads[k] != storage) k++;
+  assert(k < o->n_reads); /* the storage is the input of a pair of the op */
   return res->forecast->next_read[res->forecast->first_use[res->position] + k] == PLIM_NEVER;
 }
 

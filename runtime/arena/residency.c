@@ -190,10 +190,11 @@ void plim_residency_advance(plim_residency *res) {
 static plim_status place_sources(plim_residency *res) {
   for (int32_t inputs = 0; inputs < 2; inputs++) {
     for (int32_t s = 0; s < res->graph->n_storages; s++) {
-      plim_role role = res->graph->storage[s].role;
-      int32_t block,
-          here = inputs ? role == PLIM_ROLE_INPUT && res->forecast->last_need[s] >= 0 : plim_role_persistent(role);
-      if (here) PLIM_TRY(plim_residency_place(res, PLIM_NONE, s, res->graph->storage[s].bytes, &block));
+      const plim_role role = res->graph->storage[s].role;
+      const int is_needed_input = role == PLIM_ROLE_INPUT && res->forecast->last_need[s] >= 0;
+      const int is_wanted = inputs ? is_needed_input : plim_role_persistent(role);
+      int32_t block;
+      if (is_wanted) PLIM_TRY(plim_residency_place(res, PLIM_NONE, s, res->graph->storage[s].bytes, &block));
     }
   }
   return PLIM_OK;

@@ -2,18 +2,21 @@
 #include "runtime/base/cache.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/temporary.h"
 #include "runtime/base/user_folder.h"
 
-enum { NAME_BYTES = 256 };
+enum { NAME_BYTES = 256, LOCK_TRIES = 100, LOCK_PAUSE_NS = 10000000 };
 
 void plim_cache_path(const char *folder, const char *name, char *path) {
   char below[PLIM_FILE_PATH_BYTES];
@@ -25,6 +28,12 @@ void plim_cache_path(const char *folder, const char *name, char *path) {
     return;
   }
   if (length <= 0 || length >= PLIM_FILE_PATH_BYTES) path[0] = '\0';
+}
+
+/* The folder of a path, with its slash. Returns its length. */
+static int folder_of(const char *path, char *folder) {
+  const char *slash = strrchr(path, '/');
+  return snprintf(folder, PLIM_FILE_PATH_BYTES, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
 }
 
 /* Create the folders of a path. Failures are ignored here: writing the file then fails. */
@@ -46,6 +55,25 @@ plim_status plim_cache_save(plim_text *text, const char *path) {
   }
   plim_text_free(text);
   return status;
+}
+
+/* The folder itself is locked, so that no lock file remains. */
+int plim_cache_lock(const char *path) {
+  char folder[PLIM_FILE_PATH_BYTES];
+  if (folder_of(path, folder) == 0) return -1;
+  make_folders(path);
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+    if (errno != EWOULDBLOCK) break;
+    (void)nanosleep(&(const struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+  }
+  if (fd >= 0) (void)close(fd);
+  return -1;
+}
+
+void plim_cache_unlock(int lock) {
+  if (lock >= 0) (void)close(lock);
 }
 
 void plim_cache_touch(const char *path) {
@@ -92,9 +120,9 @@ static int by_use(const void *a, const void *b) {
 /* The files beside `path`, but `except`. folder [PLIM_FILE_PATH_BYTES]; where it cannot be read, the listing
  * has none. */
 static plim_status list_siblings(listing *l, const char *path, const char *prefix, const char *except, char *folder) {
-  const char *slash = strrchr(path, '/');
-  if (!slash) return PLIM_OK;
-  (void)snprintf(folder, PLIM_FILE_PATH_BYTES, "%.*s", (int)(slash - path), path);
+  int length = folder_of(path, folder);
+  if (length == 0) return PLIM_OK;
+  folder[length - 1] = '\0';
   l->folder = opendir(folder);
   if (!l->folder) return PLIM_OK;
   PLIM_TRY(list(l, prefix, except));

@@ -19,6 +19,13 @@ void plim_cache_path(const char *folder, const char *name, char *path);
  * link or a pipe. PLIM_EIO: this is not possible. Callers may ignore that, since work can go on without a cache. */
 PLIM_MUST_USE plim_status plim_cache_save(plim_text *text, const char *path);
 
+/* Lock the folder of `path` against other writers that lock it, so that one may read a file, change and save it. Makes
+ * the folder. Waits for at most a second. Returns the lock, for plim_cache_unlock; -1: there is none, because another
+ * writer keeps it, or the folder cannot be locked. A caller may save without a lock, and then loses what another one
+ * saves meanwhile. Threads of one process exclude each other, too. */
+int plim_cache_lock(const char *path);
+void plim_cache_unlock(int lock); /* -1 is legal */
+
 /* Mark the file as used now, for plim_cache_trim. */
 void plim_cache_touch(const char *path);
 

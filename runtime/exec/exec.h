@@ -183,6 +183,7 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
 /* Bytes that a plan's last complete step really used: the largest sum of live bytes, and the largest offset + bytes.
  * The memory meter counts them while the step runs. It reads the addresses bound to kernel arguments, the storages of
  * the graph, and the workspaces that the device asked for. A copy counts as a use of its source and its target.
+ * Commands of several queues are counted in the order of the plan, which need not be their order in time.
  * plim_exec_step returns PLIM_EDIFF when these bytes differ from the plan's. packed_bytes is 0 with
  * PLIM_ADDRESSES_EACH. */
 typedef struct plim_exec_use {
@@ -252,7 +253,7 @@ typedef struct plim_plan_switch {
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH.
  * What becomes of the plan:
- *   It takes over. plim_exec_arena_bytes is then arena_bytes.
+ *   It takes over. plim_exec_switches counts it, and plim_exec_arena_bytes is then arena_bytes.
  *   There is no memory for the switch, or the device refuses a variant (options.refused). The step goes on without it.
  *   It does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than
  *   arena_bytes. The step ends: plim_exec_step returns PLIM_EPLAN.
@@ -283,6 +284,9 @@ int64_t plim_exec_returned_bytes(const plim_exec *exec);
 
 /* Bytes that plan switches have copied within the arena since open. */
 int64_t plim_exec_moved_bytes(const plim_exec *exec);
+
+/* Number of plan switches since open: of plans that the before-command hook gave and that took over. */
+int64_t plim_exec_switches(const plim_exec *exec);
 
 #ifdef __cplusplus
 }

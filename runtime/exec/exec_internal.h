@@ -49,6 +49,7 @@ typedef struct plim_exec_arena_history {
   int64_t first_bytes;    /* at open, as allocated */
   int64_t returned_bytes; /* to the system, now */
   int64_t moved_bytes;    /* within it by plan switches, since open */
+  int64_t n_switches;     /* plans that took over in the middle of a step, since open */
 } plim_exec_arena_history;
 
 /* The queues of the plans. */

@@ -1,5 +1,10 @@
 /* The memory meter: live bytes and the arena size in use, measured while a step runs. Functions run on the thread of
- * the executor. */
+ * the executor.
+ *
+ * Commands are counted in the order of the plan. Where one queue runs them, that is the order in time. Over several
+ * queues it is not: a command may begin before commands of other queues that precede it in the plan, or end after
+ * commands that follow it. Then live bytes and their peak are those of the plan's order, and no sum at one moment. The
+ * arena size does not depend on the order: it is the highest address that a command was given. */
 #ifndef PLIM_RUNTIME_EXEC_MEMORY_METER_H
 #define PLIM_RUNTIME_EXEC_MEMORY_METER_H
 
@@ -8,7 +13,7 @@
 typedef struct plim_memory_meter {
   struct plim_meter_space {
     const char *base;   /* of its memory; NULL: buffers have allocations of their own, no arena size */
-    int64_t live_bytes; /* now */
+    int64_t live_bytes; /* after the commands that were counted */
     int64_t peak_bytes, packed_bytes;
   } space[PLIM_PLAN_SPACES]; /* the arena, then the page spaces */
 } plim_memory_meter;

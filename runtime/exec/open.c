@@ -80,73 +80,78 @@ static plim_status check_workspace(const wanted_variant *wanted, int64_t asked_b
                    (long long)planned->workspace_bytes);
 }
 
-/* Prepare the kernel of one variant of a plan, and find its workspace.
- *   checked          in   1: the kernel must have the numerics key and the workspace that the plan says
- *   kernel           out  untouched with own kernels, and where the device refuses the variant, which is then listed
- *   workspace_bytes  out  as the kernel asks for; those of the plan where no kernel says */
-static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, const plim_graph *graph,
-                                   const plim_plan_variant *variant, int checked, void **kernel,
-                                   int64_t *workspace_bytes) {
-  wanted_variant wanted = {.exec = exec, .graph = graph, .row = variant, .here = ""};
-  *workspace_bytes = variant->variant.workspace_bytes;
-  if (exec->options.own_kernels || plim_refused_has(exec, graph, variant)) return PLIM_OK;
-  plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &wanted.here);
-  if (status != PLIM_OK) return plim_refused_add(exec, graph, variant, status);
-  const int64_t asked_bytes = exec->device->api->kernels.workspace(exec->device, *kernel);
-  if (checked) PLIM_TRY(check_numerics_key(&wanted));
-  if (asked_bytes < 0) return PLIM_OK; /* the device does not say */
-  if (checked) PLIM_TRY(check_workspace(&wanted, asked_bytes));
-  *workspace_bytes = asked_bytes;
-  return PLIM_OK;
-}
+/* The kernels of a plan while they are prepared. */
+typedef struct plan_kernels {
+  plim_exec *exec;
+  const plim_graph *graph;
+  const plim_plan *plan;
+  int checked;              /* 1: each kernel must have the numerics key and the workspace that the plan says */
+  uint8_t *runs;            /* [spaces][n_variants] 1: the plan runs the variant in the space */
+  void **kernel;            /* [spaces][n_variants] */
+  int64_t *workspace_bytes; /* [n_variants] */
+} plan_kernels;
 
 /* Where the kernel of a variant in a space stands in arrays [spaces][n_variants]. */
 static int64_t kernel_index(const plim_plan *plan, int32_t space, int32_t variant) {
   return (int64_t)space * plan->n_variants + variant;
 }
 
-/* Mark the variants that the plan runs in each space. A plan with one space runs all of its variants there.
- *   runs  [spaces][n_variants]  out  zero before */
-static void mark_runs(const plim_plan *plan, uint8_t *runs) {
-  if (plan->n_page_spaces == 0) memset(runs, 1, (size_t)plan->n_variants);
+/* Prepare the kernel of one variant in one space, and find its workspace: as the kernel asks for, that of the plan
+ * where no kernel says. The kernel stays as it is with own kernels, and where the device refuses the variant, which is
+ * then listed. */
+static plim_status prepare_variant(const plan_kernels *k, int32_t space, int32_t i) {
+  plim_exec *exec = k->exec;
+  const plim_plan_variant *variant = &k->plan->variant[i];
+  void **kernel = &k->kernel[kernel_index(k->plan, space, i)];
+  wanted_variant wanted = {.exec = exec, .graph = k->graph, .row = variant, .here = ""};
+  k->workspace_bytes[i] = variant->variant.workspace_bytes;
+  if (exec->options.own_kernels || plim_refused_has(exec, k->graph, variant)) return PLIM_OK;
+  plim_status status = plim_prepared_get(&exec->spaces.kernels[space], k->graph, variant, kernel, &wanted.here);
+  if (status != PLIM_OK) return plim_refused_add(exec, k->graph, variant, status);
+  const int64_t asked_bytes = exec->device->api->kernels.workspace(exec->device, *kernel);
+  if (k->checked) PLIM_TRY(check_numerics_key(&wanted));
+  if (asked_bytes < 0) return PLIM_OK; /* the device does not say */
+  if (k->checked) PLIM_TRY(check_workspace(&wanted, asked_bytes));
+  k->workspace_bytes[i] = asked_bytes;
+  return PLIM_OK;
+}
+
+/* Mark the variants that the plan runs in each space. A plan with one space runs all of its variants there. */
+static void mark_runs(const plan_kernels *k) {
+  const plim_plan *plan = k->plan;
+  if (plan->n_page_spaces == 0) memset(k->runs, 1, (size_t)plan->n_variants);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
-    if (command->kind == PLIM_COMMAND_RUN) runs[kernel_index(plan, command->space, command->variant)] = 1;
+    if (command->kind == PLIM_COMMAND_RUN) k->runs[kernel_index(plan, command->space, command->variant)] = 1;
   }
 }
 
-/* Prepare the variants that the plan runs in one space. Arguments as of prepare_variant, for each of them.
- *   runs, kernel, workspace_bytes  [n_variants] */
-static plim_status prepare_space(plim_exec *exec, int32_t space, const plim_graph *graph, const plim_plan *plan,
-                                 int checked, const uint8_t *runs, void **kernel, int64_t *workspace_bytes) {
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    if (!runs[i]) continue;
-    PLIM_TRY(prepare_variant(exec, &exec->spaces.kernels[space], graph, &plan->variant[i], checked, &kernel[i],
-                             &workspace_bytes[i]));
+/* Prepare the variants that the plan runs in each space. */
+static plim_status prepare_kernels(const plan_kernels *k) {
+  for (int32_t space = 0; space <= k->plan->n_page_spaces; space++) {
+    for (int32_t i = 0; i < k->plan->n_variants; i++) {
+      if (k->runs[kernel_index(k->plan, space, i)]) PLIM_TRY(prepare_variant(k, space, i));
+    }
   }
   return PLIM_OK;
 }
 
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound_plan *out) {
-  void **kernel = NULL;
-  uint8_t *runs = NULL;
-  int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_page_spaces + 1, 0);
+  plan_kernels k = {.exec = exec, .graph = graph, .plan = plan, .checked = checked};
+  const int64_t n_kernels = kernel_index(plan, plan->n_page_spaces + 1, 0);
   plim_status status;
-  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
-  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
-  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
-  mark_runs(plan, runs);
-  for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
-    const int64_t at = kernel_index(plan, space, 0);
-    PLIM_TRY_OR_DONE(prepare_space(exec, space, graph, plan, checked, runs + at, kernel + at, workspace_bytes));
-  }
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, n_kernels, sizeof *k.kernel, &k.kernel));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, n_kernels, sizeof *k.runs, &k.runs));
+  PLIM_TRY_OR_DONE(plim_allocate(exec->ctx, plan->n_variants, sizeof *k.workspace_bytes, &k.workspace_bytes));
+  mark_runs(&k);
+  PLIM_TRY_OR_DONE(prepare_kernels(&k));
   PLIM_TRY_OR_DONE(plim_refused_report(exec));
-  PLIM_TRY_OR_DONE(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
+  PLIM_TRY_OR_DONE(plim_bind(exec->ctx, graph, plan, k.kernel, k.workspace_bytes, out));
 done:
-  plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
-  plim_release(exec->ctx, runs, kernels, sizeof *runs);
-  plim_release(exec->ctx, kernel, kernels, sizeof *kernel);
+  plim_release(exec->ctx, k.workspace_bytes, plan->n_variants, sizeof *k.workspace_bytes);
+  plim_release(exec->ctx, k.runs, n_kernels, sizeof *k.runs);
+  plim_release(exec->ctx, k.kernel, n_kernels, sizeof *k.kernel);
   return status;
 }
 

@@ -121,28 +121,41 @@ int64_t plim_exec_moved_bytes(const plim_exec *exec) {
   return exec->arena.moved_bytes;
 }
 
-/* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
- * the whole step. So the buffers that ended before the next command, which were checked with their own plan, get
- * offsets above all others. The input of an in-place pair gets the offset of its output. */
-static plim_status check_as_one_plan(const plim_exec *exec, const switching *change) {
-  plim_plan draft = *change->to, *as_one = NULL;
-  int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
-  plim_plan_buffer *buffer = NULL;
-  PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
-  memcpy(buffer, draft.buffer, (size_t)n_buffers * sizeof *buffer);
+/* Give the buffers that ended before the next command offsets above all others; the input of an in-place pair gets the
+ * offset of its output.
+ *   buffer  [n_buffers]  in/out  those of change->to
+ * PLIM_EPLAN: their sum is above 2^63 bytes. */
+static plim_status lift_ended_buffers(const plim_exec *exec, const switching *change, plim_plan_buffer *buffer) {
+  int64_t top = change->to->arena_bytes;
   for (int32_t i = change->n_begun - 1; i >= 0; i--) {
     if (continues(change->graph, change->to, i, change->command)) continue;
-    int32_t successor = successor_of(change->graph, change->to, i);
+    const int32_t successor = successor_of(change->graph, change->to, i);
     buffer[i].offset = successor >= 0 ? buffer[successor].offset : top;
-    if (successor < 0) {
-      top = plim_add_checked(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
-    }
+    if (successor < 0) top = plim_add_checked(top, buffer[i].bytes);
+    if (top >= 0) continue;
+    return plim_fail(exec->ctx, PLIM_EPLAN,
+                     "a plan that takes over at command %d has an arena and buffers above 2^63 bytes in total",
+                     (int)change->command);
   }
+  return PLIM_OK;
+}
+
+/* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
+ * the whole step. So those that ended, which were checked with their own plan, are lifted above the others. */
+static plim_status check_as_one_plan(const plim_exec *exec, const switching *change) {
+  plim_plan draft = *change->to, *as_one = NULL;
+  const int64_t n_buffers = draft.n_buffers;
+  plim_plan_buffer *buffer = NULL;
+  plim_status status;
+  PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
+  memcpy(buffer, draft.buffer, (size_t)n_buffers * sizeof *buffer);
   draft.buffer = buffer;
   draft.budget_bytes = PLIM_BYTES_UNLIMITED;
-  plim_status status = plim_plan_from_parts(change->graph, &draft, &as_one);
+  PLIM_TRY_OR_DONE(lift_ended_buffers(exec, change, buffer));
+  PLIM_TRY_OR_DONE(plim_plan_from_parts(change->graph, &draft, &as_one));
+  status = plim_plan_check(exec->ctx, change->graph, as_one);
+done:
   plim_release(exec->ctx, buffer, n_buffers, sizeof *buffer);
-  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, change->graph, as_one);
   plim_plan_free(as_one);
   return status;
 }
@@ -219,6 +232,10 @@ static void install(plim_exec_plan *exec_plan, const plim_bound_plan *fresh, pli
   exec_plan->taken_over = plan;
 }
 
+int64_t plim_exec_switches(const plim_exec *exec) {
+  return exec->arena.n_switches;
+}
+
 /* Check the plan of a switch, and bind it. Only this part of a switch allocates or prepares kernels. */
 static plim_status bind_plan(plim_exec *exec, plim_exec_plan *exec_plan, switching *change, int64_t arena_bytes,
                              plim_bound_plan *fresh) {
@@ -249,6 +266,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *exec_plan, int32
   }
   memcpy(fresh.time_ns, exec_plan->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
   install(exec_plan, &fresh, plan_switch->plan);
+  exec->arena.n_switches++;
   plim_bound_plan_set_addresses(&exec_plan->bound, exec->spaces.memory);
   plim_memory_meter_begin(meter, &exec_plan->bound, exec->spaces.memory);
   for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &exec_plan->bound, j);

@@ -172,10 +172,13 @@ static plim_status find_peak(const plim_plan *plan, int32_t space, int64_t *out)
   return PLIM_OK;
 }
 
+/* The highest end of a buffer in the space. An end from 2^63 on counts as INT64_MAX; the check of the
+ * form refuses it. */
 static int64_t packed_size(const plim_plan *plan, int32_t space) {
   int64_t size = plan->packed ? 0 : PLIM_NONE;
   for (int32_t i = 0; plan->packed && i < plan->n_buffers; i++) {
-    int64_t end = plan->buffer[i].offset + plan->buffer[i].bytes;
+    const int64_t offset = plan->buffer[i].offset, bytes = plan->buffer[i].bytes;
+    const int64_t end = offset > INT64_MAX - bytes ? INT64_MAX : offset + bytes;
     if (plan->buffer[i].space == space && end > size) size = end;
   }
   return size;

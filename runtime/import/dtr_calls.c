@@ -64,15 +64,16 @@ static plim_status collect_outputs(plim_dtr_import *im, plim_op_spec *spec) {
   return add_output(im, spec, value);
 }
 
-/* Add the in-place pair of a mutated tensor: the result may be written over it, unless it is a constant. */
+/* Add the in-place pair of a mutated tensor: the result may be written over it, unless it is a constant, or the op does
+ * not have the result among its own. */
 static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t mutated, int32_t result) {
   int32_t in = 0, out = 0;
   if (im->value[mutated] == PLIM_DTR_NO_VALUE || spec->n_pairs == PLIM_OP_MAX_PAIRS) return;
   int32_t storage = plim_graph_builder_storage(im->graph, im->value[mutated]);
   if (plim_role_persistent(plim_graph_builder_role(im->graph, storage))) return;
-  while (im->values.id[in] != im->value[mutated]) in++;
-  while (spec->out[out] != im->value[result]) out++;
-  if (in < OPERANDS_MAX) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
+  while (in < spec->n_in && im->values.id[in] != im->value[mutated]) in++;
+  while (out < spec->n_out && spec->out[out] != im->value[result]) out++;
+  if (in < spec->n_in && in < OPERANDS_MAX && out < spec->n_out) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
 }
 
 /* Add the op of the current call, if it has a result that is no view, and the event. mutated [n]: tensors that results

@@ -183,12 +183,12 @@ static plim_status read_links(nx_draft *draft, plim_json_at *root) {
 
 static int by_from(const void *a, const void *b) {
   const nx_link *x = a, *y = b;
-  return x->from != y->from ? (x->from < y->from ? -1 : 1) : by_place(a, b);
+  return x->from != y->from ? plim_integers_compare(x->from, y->from) : by_place(a, b);
 }
 
 static int by_to(const void *a, const void *b) {
   const nx_link *x = a, *y = b;
-  return x->to != y->to ? (x->to < y->to ? -1 : 1) : by_place(a, b);
+  return x->to != y->to ? plim_integers_compare(x->to, y->to) : by_place(a, b);
 }
 
 /* Sort the links by one end, stably. The links of node v are then first_link[v] .. first_link[v + 1]. */

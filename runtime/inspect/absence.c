@@ -36,7 +36,9 @@ static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, p
   int32_t next = first_buffer_after(in, storage, command);
   absence->gone = last_end_before(in, storage, command);
   absence->back = next < 0 ? PLIM_NONE : in->plan->buffer[next].begin;
-  absence->kind = absence->gone < 0 ? PLIM_ABSENT_UNMADE : absence->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
+  absence->kind = PLIM_ABSENT_DROPPED;
+  if (absence->back < 0) absence->kind = PLIM_ABSENT_DONE;
+  if (absence->gone < 0) absence->kind = PLIM_ABSENT_UNMADE;
 }
 
 /* ---- what it costs ---- */
@@ -82,7 +84,7 @@ static void add_cost(cause_tree *tree, plim_absence *absence) {
   tree->depth[tree->root] = 1;
   for (int32_t j = tree->root; j >= tree->gone; j--) {
     if (j < tree->root) {
-      int depth = in->repeat[j] ? reader_depth(tree, j) : 0;
+      int depth = plim_inspect_is_repeat(in, j) ? reader_depth(tree, j) : 0;
       if (depth == 0 || !serves_the_tree(tree, j)) continue;
       tree->depth[j] = (unsigned char)(depth < 255 ? depth + 1 : 255);
     }
@@ -108,23 +110,16 @@ static int32_t sibling_of(const plim_inspect *in, int32_t storage, int32_t back)
 /* Could the op that ran at command `made` run again at `command`? It could when no storage that it reads is updated
  * between. */
 static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t command) {
-  for (int32_t j = made; j < command; j++) {
-    const plim_op *by = plim_inspect_op(in, j);
-    for (int32_t u = 0; u < by->n_updates; u++) {
-      for (int32_t i = 0; i < op->n_reads; i++) {
-        if (op->reads[i] == by->updates[u]) return 0;
-      }
-    }
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    const int32_t update = plim_inspect_next_update(in, op->reads[i], made);
+    if (update >= 0 && update < command) return 0;
   }
   return 1;
 }
 
 /* The time of an op's first run; PLIM_TIME_INFINITE: it has none. */
 static int64_t first_time(const plim_inspect *in, int32_t op) {
-  for (int32_t j = 0; j < in->plan->n_commands; j++) {
-    if (in->plan->command[j].op == op) return plim_inspect_time(in, j);
-  }
-  return PLIM_TIME_INFINITE;
+  return in->run_of[op] >= 0 ? plim_inspect_time(in, in->run_of[op]) : PLIM_TIME_INFINITE;
 }
 
 /* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper

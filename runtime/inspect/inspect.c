@@ -1,5 +1,5 @@
-/* Answers what is in memory at a command of a plan, and when it is needed next. For that the plan gets an index: two
- * compressed tables of the buffers and the reads of each storage, in the order of commands. */
+/* Answers what is in memory at a command of a plan, and when it is needed next. For that the plan gets an index:
+ * compressed tables of the buffers, the reads and the updates of each storage, in the order of commands. */
 #include "runtime/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -28,16 +28,37 @@ static void index_buffers(plim_inspect *in) {
   }
 }
 
-static void index_uses(plim_inspect *in) {
+/* The storages that the op of a command reads, or those that it updates. */
+typedef struct storage_list {
+  const int32_t *storage;
+  int32_t n;
+} storage_list;
+
+static storage_list list_of(const plim_inspect *in, int32_t command, int updates) {
+  const plim_op *op = plim_inspect_op(in, command);
+  return updates ? (storage_list){op->updates, op->n_updates} : (storage_list){op->reads, op->n_reads};
+}
+
+static plim_status index_commands(const plim_inspect *in, int updates, plim_storage_commands *out) {
+  const int32_t storages = in->graph->n_storages;
+  for (int32_t j = 0; j < in->plan->n_commands; j++) out->n += list_of(in, j, updates).n;
+  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *out->first, &out->first));
+  PLIM_TRY(plim_allocate(in->ctx, out->n, sizeof *out->command, &out->command));
   for (int32_t j = 0; j < in->plan->n_commands; j++) {
-    const plim_op *op = plim_inspect_op(in, j);
-    for (int32_t i = 0; i < op->n_reads; i++) in->use_first[op->reads[i]]++;
+    const storage_list list = list_of(in, j, updates);
+    for (int32_t i = 0; i < list.n; i++) out->first[list.storage[i]]++;
   }
-  plim_groups_sum(in->use_first, in->graph->n_storages);
+  plim_groups_sum(out->first, storages);
   for (int32_t j = in->plan->n_commands - 1; j >= 0; j--) {
-    const plim_op *op = plim_inspect_op(in, j);
-    for (int32_t i = 0; i < op->n_reads; i++) in->use[--in->use_first[op->reads[i]]] = j;
+    const storage_list list = list_of(in, j, updates);
+    for (int32_t i = 0; i < list.n; i++) out->command[--out->first[list.storage[i]]] = j;
   }
+  return PLIM_OK;
+}
+
+static void free_commands(const plim_inspect *in, plim_storage_commands *list) {
+  plim_release(in->ctx, list->first, in->graph->n_storages + 1, sizeof *list->first);
+  plim_release(in->ctx, list->command, list->n, sizeof *list->command);
 }
 
 /* A row for sorting buffers by offset. */
@@ -77,29 +98,20 @@ static void add_live_bytes(plim_inspect *in) {
   for (int32_t j = 0; j < plan->n_commands; j++) in->live_bytes[j] = live += in->live_bytes[j];
 }
 
-static plim_status mark_repeats(plim_inspect *in) {
-  unsigned char *ran = NULL;
-  PLIM_TRY(plim_allocate(in->ctx, in->graph->n_ops, 1, &ran));
+static void index_runs(plim_inspect *in) {
+  for (int32_t o = 0; o < in->graph->n_ops; o++) in->run_of[o] = PLIM_NONE;
   for (int32_t j = 0; j < in->plan->n_commands; j++) {
-    in->repeat[j] = ran[in->plan->command[j].op];
-    ran[in->plan->command[j].op] = 1;
+    int32_t *run = &in->run_of[in->plan->command[j].op];
+    if (*run == PLIM_NONE) *run = j;
   }
-  plim_release(in->ctx, ran, in->graph->n_ops, 1);
-  return PLIM_OK;
 }
 
 static plim_status allocate(plim_inspect *in) {
   const plim_plan *plan = in->plan;
-  int32_t storages = in->graph->n_storages;
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    in->n_use += plim_inspect_op(in, j)->n_reads;
-  }
   PLIM_TRY(plim_allocate(in->ctx, plan->n_commands, sizeof *in->live_bytes, &in->live_bytes));
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_commands, 1, &in->repeat));
-  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->buffer_first, &in->buffer_first));
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_buffers, sizeof *in->buffer, &in->buffer));
-  PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->use_first, &in->use_first));
-  return plim_allocate(in->ctx, in->n_use, sizeof *in->use, &in->use);
+  PLIM_TRY(plim_allocate(in->ctx, in->graph->n_ops, sizeof *in->run_of, &in->run_of));
+  PLIM_TRY(plim_allocate(in->ctx, in->graph->n_storages + 1, sizeof *in->buffer_first, &in->buffer_first));
+  return plim_allocate(in->ctx, plan->n_buffers, sizeof *in->buffer, &in->buffer);
 }
 
 plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out) {
@@ -118,14 +130,15 @@ plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, pli
   in->graph = graph;
   in->plan = plan;
   plim_status status = allocate(in);
-  if (status == PLIM_OK) status = mark_repeats(in);
+  if (status == PLIM_OK) status = index_commands(in, 0, &in->reads);
+  if (status == PLIM_OK) status = index_commands(in, 1, &in->updates);
   if (status == PLIM_OK) status = index_offsets(in);
   if (status != PLIM_OK) {
     plim_inspect_free(in);
     return status;
   }
   index_buffers(in);
-  index_uses(in);
+  index_runs(in);
   add_live_bytes(in);
   *out = in;
   return PLIM_OK;
@@ -134,12 +147,12 @@ plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, pli
 void plim_inspect_free(plim_inspect *in) {
   if (!in) return;
   plim_release(in->ctx, in->live_bytes, in->plan->n_commands, sizeof *in->live_bytes);
-  plim_release(in->ctx, in->repeat, in->plan->n_commands, 1);
+  plim_release(in->ctx, in->run_of, in->graph->n_ops, sizeof *in->run_of);
   plim_release(in->ctx, in->buffer_first, in->graph->n_storages + 1, sizeof *in->buffer_first);
   plim_release(in->ctx, in->buffer, in->plan->n_buffers, sizeof *in->buffer);
   plim_release(in->ctx, in->by_offset, in->by_offset ? in->plan->n_buffers : 0, sizeof *in->by_offset);
-  plim_release(in->ctx, in->use_first, in->graph->n_storages + 1, sizeof *in->use_first);
-  plim_release(in->ctx, in->use, in->n_use, sizeof *in->use);
+  free_commands(in, &in->reads);
+  free_commands(in, &in->updates);
   plim_release(in->ctx, in, 1, sizeof *in);
 }
 
@@ -148,24 +161,33 @@ int64_t plim_inspect_live_bytes(const plim_inspect *in, int32_t command) {
 }
 
 int plim_inspect_is_repeat(const plim_inspect *in, int32_t command) {
-  return in->repeat[command];
+  return in->run_of[in->plan->command[command].op] < command;
 }
 
 const char *plim_inspect_name(const plim_inspect *in, int32_t storage) {
   return plim_graph_storage_name(in->graph, storage, storage < 0 ? "workspace" : "");
 }
 
-int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t command) {
-  int32_t low = in->use_first[storage], high = in->use_first[storage + 1];
+/* The first command at or after `command` in the list of a storage, or PLIM_NONE. */
+static int32_t next_in(const plim_storage_commands *list, int32_t storage, int32_t command) {
+  int32_t low = list->first[storage], high = list->first[storage + 1];
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (in->use[middle] < command) {
+    if (list->command[middle] < command) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low < in->use_first[storage + 1] ? in->use[low] : PLIM_NONE;
+  return low < list->first[storage + 1] ? list->command[low] : PLIM_NONE;
+}
+
+int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t command) {
+  return next_in(&in->reads, storage, command);
+}
+
+int32_t plim_inspect_next_update(const plim_inspect *in, int32_t storage, int32_t command) {
+  return next_in(&in->updates, storage, command);
 }
 
 int32_t plim_inspect_buffer_at(const plim_inspect *in, int32_t storage, int32_t command) {

@@ -91,7 +91,7 @@ typedef struct plim_absence {
 
 /* Explain why a storage is absent at a command.
  *   out  [1]  out
- * PLIM_ENOMEM. O(commands x operands + buffers). On the thread of the plan's context. */
+ * PLIM_ENOMEM. O((commands + buffers) x operands x log commands). On the thread of the plan's context. */
 PLIM_MUST_USE plim_status plim_inspect_absence(const plim_inspect *inspect, int32_t storage, int32_t command,
                                                plim_absence *out);
 

@@ -5,6 +5,12 @@
 
 #include "runtime/inspect/inspect.h"
 
+/* For each storage, the commands that read or that update it, ascending. */
+typedef struct plim_storage_commands {
+  int32_t *first;      /* [n_storages + 1] those of storage s: command[first[s] .. first[s + 1]) */
+  int32_t *command, n; /* [n] */
+} plim_storage_commands;
+
 struct plim_inspect {
   plim_context *ctx;
   const plim_graph *graph;
@@ -14,14 +20,17 @@ struct plim_inspect {
   int32_t *buffer_first; /* [n_storages + 1] buffers of a storage, by begin: buffer[buffer_first[s] ..) */
   int32_t *buffer;       /* [n_buffers], workspaces left out */
   int32_t *by_offset;    /* [n_buffers] all buffers by offset, then as they stand in the plan; packed plans only */
-  int32_t *use_first;    /* [n_storages + 1] commands that read a storage, ascending: use[use_first[s] ..) */
-  int32_t *use, n_use;   /* [n_use] */
+  int32_t *run_of;       /* [n_ops] the first command that runs an op, or PLIM_NONE */
+  plim_storage_commands reads, updates;
 };
 
 /* The op that a command runs: a plan without page spaces has only runs. */
 const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t command);
 /* The predicted time of a command, ns. */
 int64_t plim_inspect_time(const plim_inspect *inspect, int32_t command);
+
+/* The first command at or after `command` that updates the storage, or PLIM_NONE. O(log updates). */
+int32_t plim_inspect_next_update(const plim_inspect *inspect, int32_t storage, int32_t command);
 
 /* The buffer in which a command can read a storage, or PLIM_NONE. Its lifetime contains the command, or ends there
  * because the command overwrites it in place. */

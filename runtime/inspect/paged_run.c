@@ -4,7 +4,10 @@
 #include "runtime/inspect/paged_run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "runtime/base/integers.h"
 
 const char *plim_paged_run_space_name(const plim_plan *plan, int32_t space) {
   if (space > 0) return plan->page[plim_page_index(space)].name;
@@ -261,18 +264,66 @@ static int is_paging(const plim_plan *plan, const plim_command *command) {
   return !plim_plan_computes(plan, command->from) || !plim_plan_computes(plan, command->to);
 }
 
-void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns) {
-  memset(beside_ns, 0, (size_t)plan->n_commands * sizeof *beside_ns);
+/* A copy in time. latest_ns is the latest end of this copy and of those before it in their list. */
+typedef struct timed_copy {
+  int64_t begin_ns, end_ns, latest_ns;
+} timed_copy;
+
+static int by_begin(const void *a, const void *b) {
+  const timed_copy *x = a, *y = b;
+  return plim_integers_compare(x->begin_ns, y->begin_ns);
+}
+
+/* List the copies to and from page spaces by begin. Returns their number. */
+static int32_t list_copies(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, timed_copy *copy) {
+  int32_t n = 0;
   for (int32_t c = 0; c < plan->n_commands; c++) {
-    if (!is_paging(plan, &plan->command[c])) continue;
-    const int64_t begin = begin_ns[c], end = begin + time_ns[c];
-    for (int32_t j = 0; j < plan->n_commands; j++) {
-      if (plan->command[j].kind == PLIM_COMMAND_COPY) continue;
-      const int64_t from = begin_ns[j] > begin ? begin_ns[j] : begin;
-      const int64_t to = begin_ns[j] + time_ns[j] < end ? begin_ns[j] + time_ns[j] : end;
-      if (to > from) beside_ns[j] += to - from;
+    if (is_paging(plan, &plan->command[c])) copy[n++] = (timed_copy){begin_ns[c], begin_ns[c] + time_ns[c], 0};
+  }
+  if (n > 0) qsort(copy, (size_t)n, sizeof *copy, by_begin);
+  for (int32_t i = 0; i < n; i++) {
+    copy[i].latest_ns = copy[i].end_ns;
+    if (i > 0 && copy[i - 1].latest_ns > copy[i].latest_ns) copy[i].latest_ns = copy[i - 1].latest_ns;
+  }
+  return n;
+}
+
+/* The number of copies that begin before t. */
+static int32_t count_before(const timed_copy *copy, int32_t n, int64_t t_ns) {
+  int32_t low = 0, high = n;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (copy[middle].begin_ns < t_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
     }
   }
+  return low;
+}
+
+/* The time of all copies within [begin, end). */
+static int64_t copied_within(const timed_copy *copy, int32_t n, int64_t begin_ns, int64_t end_ns) {
+  int64_t sum_ns = 0;
+  for (int32_t i = count_before(copy, n, end_ns) - 1; i >= 0 && copy[i].latest_ns > begin_ns; i--) {
+    const int64_t from = plim_integers_larger(copy[i].begin_ns, begin_ns);
+    const int64_t to = plim_integers_smaller(copy[i].end_ns, end_ns);
+    if (to > from) sum_ns += to - from;
+  }
+  return sum_ns;
+}
+
+plim_status plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns,
+                                  int64_t *beside_ns) {
+  timed_copy *copy = NULL;
+  PLIM_TRY(plim_allocate(plan->ctx, plan->n_commands, sizeof *copy, &copy));
+  const int32_t n = list_copies(plan, begin_ns, time_ns, copy);
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const int is_copy = plan->command[j].kind == PLIM_COMMAND_COPY;
+    beside_ns[j] = is_copy ? 0 : copied_within(copy, n, begin_ns[j], begin_ns[j] + time_ns[j]);
+  }
+  plim_release(plan->ctx, copy, plan->n_commands, sizeof *copy);
+  return PLIM_OK;
 }
 
 void plim_paged_run_lag(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *lag_ns) {
@@ -295,9 +346,14 @@ double plim_paged_run_delay(const plim_plan *plan, int32_t steps, const plim_tim
     const plim_command *command = &plan->command[i % plan->n_commands];
     if (command->kind == PLIM_COMMAND_COPY) continue;
     const double planned_ns = (double)plan->variant[command->variant].variant.time_ns;
-    beside_ns += (double)timed[i].beside_ns;
-    *(timed[i].beside_ns > 0 ? &late_ns : &alone_ns) += (double)timed[i].time_ns;
-    *(timed[i].beside_ns > 0 ? &planned_late_ns : &planned_alone_ns) += planned_ns;
+    if (timed[i].beside_ns > 0) {
+      beside_ns += (double)timed[i].beside_ns;
+      late_ns += (double)timed[i].time_ns;
+      planned_late_ns += planned_ns;
+    } else {
+      alone_ns += (double)timed[i].time_ns;
+      planned_alone_ns += planned_ns;
+    }
   }
   if (beside_ns <= 0 || planned_alone_ns <= 0) return 0;
   const double delay = (late_ns - planned_late_ns * alone_ns / planned_alone_ns) / beside_ns;

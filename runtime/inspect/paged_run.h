@@ -46,8 +46,9 @@ int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, c
 /* Time of each run in that step during which copies to and from page spaces ran beside it, summed over these copies; 0
  * for copies.
  *   beside_ns  [n_commands]  out
- * O(runs x copies). */
-void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns);
+ * PLIM_ENOMEM. O(commands log copies + runs x copies beside each). */
+PLIM_MUST_USE plim_status plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns,
+                                                int64_t *beside_ns);
 
 /* The lag of each command in that step: from the end of the last command that it follows, on its queue or among its
  * waits, to its begin. A thread that waited wakes in that time. No lag is below 0.

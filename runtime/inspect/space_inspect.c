@@ -1,9 +1,10 @@
-/* Answers questions about a plan over spaces. Each function walks the plan. The cost of a recompute is found as a
- * planner would find it. The op of the storage runs at the command that fills the storage again. Operands in another
- * space are copied. Operands in no space are computed before it, once. */
+/* Answers questions about a plan over spaces. An index has the commands and the buffers of each storage. The cost of a
+ * recompute is found as a planner would find it. The op of the storage runs at the command that fills the storage
+ * again. Operands in another space are copied. Operands in no space are computed before it, once. */
 #include "runtime/inspect/space_inspect.h"
 
 #include "runtime/base/array.h"
+#include "runtime/base/groups.h"
 #include "runtime/base/integers.h"
 
 enum { RUNS_MAX = 2000 }; /* of a recompute; with so many runs the cost is a lower bound */
@@ -19,6 +20,73 @@ static void set_live(const plim_space_inspect *in) {
   for (int32_t s = 0; s < p->n_spaces; s++) {
     int64_t *live = in->live + (int64_t)s * p->n_commands;
     for (int32_t c = 1; c < p->n_commands; c++) live[c] += live[c - 1];
+  }
+}
+
+/* ---- the index ---- */
+
+/* Number of storages that a command reads, writes or copies; each one may be listed twice. */
+static int32_t n_operands(const plim_space_inspect *in, const plim_space_command *m) {
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->n_storages;
+  return in->graph->op[m->op].n_reads + in->graph->op[m->op].n_writes;
+}
+
+static int32_t operand(const plim_space_inspect *in, const plim_space_command *m, int32_t i) {
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->storage[i];
+  const plim_op *op = &in->graph->op[m->op];
+  return i < op->n_reads ? op->reads[i] : op->writes[i - op->n_reads];
+}
+
+/* Note that command c uses storage s. Returns 0 when that was noted before. */
+static int note_use(int32_t *noted, int32_t s, int32_t c) {
+  if (noted[s] == c) return 0;
+  noted[s] = c;
+  return 1;
+}
+
+/* Count the commands that use each storage. noted [n_storages]: scratch */
+static void count_uses(plim_space_inspect *in, int32_t *noted) {
+  for (int32_t s = 0; s < in->graph->n_storages; s++) noted[s] = PLIM_NONE;
+  for (int32_t c = 0; c < in->plan->n_commands; c++) {
+    const plim_space_command *m = &in->plan->command[c];
+    for (int32_t i = 0; i < n_operands(in, m); i++) {
+      if (note_use(noted, operand(in, m, i), c)) in->use_first[operand(in, m, i)]++;
+    }
+  }
+  plim_groups_sum(in->use_first, in->graph->n_storages);
+  in->n_uses = in->use_first[in->graph->n_storages];
+}
+
+/* List them, from the last to the first. */
+static void list_uses(const plim_space_inspect *in, int32_t *noted) {
+  for (int32_t s = 0; s < in->graph->n_storages; s++) noted[s] = PLIM_NONE;
+  for (int32_t c = in->plan->n_commands - 1; c >= 0; c--) {
+    const plim_space_command *m = &in->plan->command[c];
+    for (int32_t i = 0; i < n_operands(in, m); i++) {
+      const int32_t s = operand(in, m, i);
+      if (note_use(noted, s, c)) in->use[--in->use_first[s]] = c;
+    }
+  }
+}
+
+static plim_status index_uses(plim_space_inspect *in) {
+  int32_t *noted = NULL;
+  PLIM_TRY(plim_allocate(in->ctx, in->graph->n_storages, sizeof *noted, &noted));
+  count_uses(in, noted);
+  const plim_status status = plim_allocate(in->ctx, in->n_uses, sizeof *in->use, &in->use);
+  if (status == PLIM_OK) list_uses(in, noted);
+  plim_release(in->ctx, noted, in->graph->n_storages, sizeof *noted);
+  return status;
+}
+
+static void index_buffers(const plim_space_inspect *in) {
+  const plim_space_plan *p = in->plan; /* its buffers are sorted by begin */
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    if (p->buffer[i].storage >= 0) in->buffer_first[p->buffer[i].storage]++;
+  }
+  plim_groups_sum(in->buffer_first, in->graph->n_storages);
+  for (int32_t i = p->n_buffers - 1; i >= 0; i--) {
+    if (p->buffer[i].storage >= 0) in->buffer[--in->buffer_first[p->buffer[i].storage]] = i;
   }
 }
 
@@ -39,6 +107,11 @@ plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph, 
   f.end_ns = in.end_ns;
   f.peak_bytes = in.peak_bytes;
   PLIM_TRY_OR_DONE(plim_space_plan_simulate(plan, &f));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages + 1, sizeof *in.use_first, &in.use_first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, graph->n_storages + 1, sizeof *in.buffer_first, &in.buffer_first));
+  PLIM_TRY_OR_DONE(plim_allocate(ctx, plan->n_buffers, sizeof *in.buffer, &in.buffer));
+  PLIM_TRY_OR_DONE(index_uses(&in));
+  index_buffers(&in);
   for (int32_t o = 0; o < graph->n_ops; o++) in.run_of[o] = PLIM_NONE;
   set_live(&in);
   for (int32_t c = 0; c < plan->n_commands; c++) {
@@ -62,6 +135,10 @@ void plim_space_inspect_close(plim_space_inspect *in) {
   plim_release(in->ctx, in->live, (int64_t)in->plan->n_spaces * in->plan->n_commands, sizeof *in->live);
   plim_release(in->ctx, in->before, in->plan->n_commands, sizeof *in->before);
   plim_release(in->ctx, in->run_of, in->graph->n_ops, sizeof *in->run_of);
+  plim_release(in->ctx, in->use_first, in->graph->n_storages + 1, sizeof *in->use_first);
+  plim_release(in->ctx, in->use, in->n_uses, sizeof *in->use);
+  plim_release(in->ctx, in->buffer_first, in->graph->n_storages + 1, sizeof *in->buffer_first);
+  plim_release(in->ctx, in->buffer, in->plan->n_buffers, sizeof *in->buffer);
   *in = (plim_space_inspect){.ctx = NULL};
 }
 
@@ -95,9 +172,9 @@ plim_space_queue_state plim_space_inspect_queue(const plim_space_inspect *in, in
 /* ---- bytes ---- */
 
 static int is_there(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
-  for (int32_t i = 0; i < in->plan->n_buffers && in->plan->buffer[i].begin <= c; i++) {
-    const plim_space_buffer *b = &in->plan->buffer[i];
-    if (b->storage == storage && b->space == space && c < b->end) return 1;
+  for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
+    const plim_space_buffer *b = &in->plan->buffer[in->buffer[i]];
+    if (b->space == space && b->begin <= c && c < b->end) return 1;
   }
   return 0;
 }
@@ -124,8 +201,8 @@ static int fills(const plim_space_inspect *in, int32_t c, int32_t storage, int32
 }
 
 int32_t plim_space_inspect_next_use(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
-  for (; c < in->plan->n_commands; c++) {
-    if (reads(in, c, storage, space)) return c;
+  for (int32_t i = in->use_first[storage]; i < in->use_first[storage + 1]; i++) {
+    if (in->use[i] >= c && reads(in, in->use[i], storage, space)) return in->use[i];
   }
   return PLIM_NONE;
 }
@@ -173,10 +250,10 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *gap,
   const int64_t bytes = in->graph->storage[storage].bytes, own_bytes = in->graph->storage[gap->storage].bytes;
   for (int32_t k = 0; k < p->n_spaces; k++) {
     if (k == gap->space || !is_there(in, storage, k, gap->until)) continue;
-    for (int32_t c = gap->until; c < p->n_commands; c++) {
-      const plim_space_command *m = &p->command[c];
-      if (m->kind != PLIM_SPACE_COMMAND_COPY || m->from != k || m->to != gap->space) continue;
-      if (is_listed(m->storage, m->n_storages, storage)) return m->time_ns;
+    for (int32_t i = in->use_first[storage]; i < in->use_first[storage + 1]; i++) {
+      const plim_space_command *m = &p->command[in->use[i]];
+      const int is_copy = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == k && m->to == gap->space;
+      if (in->use[i] >= gap->until && is_copy) return m->time_ns;
     }
     if (!gap->paged || back->from != k || own_bytes <= 0) continue;
     return plim_integers_from_real((double)back->time_ns * ((double)bytes / (double)own_bytes));
@@ -190,7 +267,10 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
                             uint8_t *copied, plim_space_why *why) {
   int32_t n = 0, first = in->graph->storage[gap->storage].producer;
   why->can_recompute = first >= 0;
-  if (first >= 0) seen[stack[n++] = first] = 1;
+  if (first >= 0) {
+    stack[n++] = first;
+    seen[first] = 1;
+  }
   while (n > 0 && why->can_recompute && why->recompute_runs < RUNS_MAX) {
     int32_t o = stack[--n];
     const plim_op *op = &in->graph->op[o];
@@ -211,7 +291,8 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
       }
       if (producer < 0) why->can_recompute = 0;
       if (producer < 0 || seen[producer]) continue;
-      seen[stack[n++] = producer] = 1;
+      stack[n++] = producer;
+      seen[producer] = 1;
     }
   }
   if (why->can_recompute) return;
@@ -228,10 +309,10 @@ static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
 static void weigh_link(const plim_space_inspect *in, const plim_space_gap *gap, int64_t from_ns, plim_space_why *why) {
   const plim_space_plan *p = in->plan;
   const plim_space_command *back = &p->command[gap->until];
-  for (int32_t c = 0; c < gap->until; c++) {
-    const plim_space_command *m = &p->command[c];
-    int away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == gap->space && m->to == back->from;
-    if (away && is_listed(m->storage, m->n_storages, gap->storage)) why->out = c;
+  for (int32_t i = in->use_first[gap->storage]; i < in->use_first[gap->storage + 1]; i++) {
+    const plim_space_command *m = &p->command[in->use[i]];
+    const int is_away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == gap->space && m->to == back->from;
+    if (in->use[i] < gap->until && is_away) why->out = in->use[i];
   }
   why->copy_ns = back->time_ns + (why->out >= 0 ? p->command[why->out].time_ns : 0);
   why->link_free_ns = why->window_ns;
@@ -250,7 +331,9 @@ static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *gap, p
     why->worst = c;
   }
   why->with_it_bytes = why->worst >= 0 ? most + in->graph->storage[gap->storage].bytes : 0;
-  for (int32_t c = 0; c < gap->from; c++) {
+  for (int32_t i = in->use_first[gap->storage]; i < in->use_first[gap->storage + 1]; i++) {
+    const int32_t c = in->use[i];
+    if (c >= gap->from) break;
     if (in->plan->command[c].kind != PLIM_SPACE_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
     if (reads(in, c, gap->storage, gap->space) || fills(in, c, gap->storage, gap->space)) {
       from_ns = in->end_ns[c];
@@ -282,13 +365,6 @@ done:
 
 /* ---- decisions ---- */
 
-static int copies_storage(const plim_space_command *command, int32_t storage) {
-  for (int32_t i = 0; command->kind == PLIM_SPACE_COMMAND_COPY && i < command->n_storages; i++) {
-    if (command->storage[i] == storage) return 1;
-  }
-  return 0;
-}
-
 /* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
 static double share_of(const plim_graph *graph, const plim_space_command *command, int32_t storage) {
   double all_bytes = 0;
@@ -302,9 +378,9 @@ plim_space_decision plim_space_inspect_decision(const plim_space_inspect *in, co
   plim_space_decision d = {.gap = PLIM_NONE};
   const plim_space_plan *p = in->plan;
   const int32_t op = in->graph->storage[storage].producer;
-  for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_space_command *m = &p->command[c];
-    int run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op == op, copy = copies_storage(m, storage);
+  for (int32_t i = in->use_first[storage]; i < in->use_first[storage + 1]; i++) {
+    const plim_space_command *m = &p->command[in->use[i]];
+    const int run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op == op, copy = m->kind == PLIM_SPACE_COMMAND_COPY;
     if (run && d.runs++ == 0) {
       d.device = m->device;
       continue;

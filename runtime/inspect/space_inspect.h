@@ -21,10 +21,14 @@ typedef struct plim_space_inspect {
   int64_t *live;              /* [n_spaces][n_commands] bytes */
   int32_t *before;            /* [n_commands] the command before it on its queue, or PLIM_NONE */
   int32_t *run_of;            /* [n_ops] the first run of an op */
+  /* of storage s, the commands that read, write or copy it, ascending: use[use_first[s]] .. */
+  int32_t *use_first, *use;       /* [n_storages + 1], [n_uses] */
+  int32_t *buffer_first, *buffer; /* [n_storages + 1], [n_buffers] likewise the buffers of a storage, by begin */
+  int32_t n_uses;
 } plim_space_inspect;
 
 /* Simulate the plan, and keep the figures that the functions below read. PLIM_ENOMEM, or the errors of
- * plim_space_plan_simulate. O(commands x (spaces + waits) + buffers). */
+ * plim_space_plan_simulate. O(commands x (spaces + waits + operands) + buffers). */
 PLIM_MUST_USE plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph,
                                                   const plim_space_plan *plan, plim_space_inspect *out);
 void plim_space_inspect_close(plim_space_inspect *inspect); /* legal after a failed open */
@@ -48,7 +52,7 @@ static inline int64_t plim_space_inspect_live(const plim_space_inspect *inspect,
   return inspect->live[(int64_t)space * inspect->plan->n_commands + c];
 }
 
-/* The first command from c on that reads a storage in a space, or PLIM_NONE. O(commands). */
+/* The first command from c on that reads a storage in a space, or PLIM_NONE. O(uses of the storage x operands). */
 int32_t plim_space_inspect_next_use(const plim_space_inspect *inspect, int32_t storage, int32_t space, int32_t c);
 
 /* A gap: the storage is not in the space between two of its buffers there. */
@@ -79,7 +83,8 @@ typedef struct plim_space_why {
   double recompute_joule;   /* energy of both, when the plan has energies */
 } plim_space_why;
 
-/* Explain a gap. PLIM_ENOMEM. O(commands + runs of a recompute x buffers). */
+/* Explain a gap. PLIM_ENOMEM. O(commands + ops + storages), and for each operand of a recompute O(its buffers and
+ * uses). */
 PLIM_MUST_USE plim_status plim_space_inspect_why(const plim_space_inspect *inspect, const plim_space_gap *gap,
                                                  plim_space_why *out);
 
@@ -92,7 +97,7 @@ typedef struct plim_space_decision {
   double joule;         /* the same in energy; 0: the plan has no energies */
 } plim_space_decision;
 
-/* Sum up the commands of a storage. gap [n]: of plim_space_inspect_gaps. O(commands + gaps). */
+/* Sum up the commands of a storage. gap [n]: of plim_space_inspect_gaps. O(uses of the storage + gaps). */
 plim_space_decision plim_space_inspect_decision(const plim_space_inspect *inspect, const plim_space_gap *gap, int32_t n,
                                                 int32_t storage);
 /* "keep", "place" (on another device than the first), "copy" (another device reads it), "page", "recompute" or

@@ -90,10 +90,35 @@ static void clear(plim_profile_cache *cache) {
   cache->capacity = 0;
 }
 
-/* ---- reading ---- */
-
-/* The file has older words than the code: "label" is the numerics key of a variant, "beside" the number of busy
+/* ---- reading ----
+ * The file has older words than the code: "label" is the numerics key of a variant, "beside" the number of busy
  * devices. */
+
+/* Read a field that may be missing. */
+static void read_text(plim_json_at *at, const char *key, char *text, size_t size) {
+  if (plim_json_has(at, key)) plim_json_copy(at, key, text, size);
+}
+
+static void read_row(plim_json_at *list, int32_t i, plim_profile_cache *cache) {
+  plim_json_at at = plim_json_item(list, i);
+  plim_profile_row read = {.time_ns = PLIM_UNKNOWN}, *row = NULL;
+  const char *op = plim_json_text(&at, "op");
+  plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
+  read_text(&at, "label", read.numerics_key, sizeof read.numerics_key);
+  read_text(&at, "how", read.how, sizeof read.how);
+  read_text(&at, "why", read.why, sizeof read.why);
+  if (plim_json_has(&at, "left_out_ns")) {
+    read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
+  } else if (!read.how[0] || plim_json_has(&at, "time_ns")) {
+    read.time_ns = plim_json_amount(&at, "time_ns");
+  }
+  plim_json_end(&at);
+  if (at.doc->status == PLIM_OK) plim_json_take(&at, reach(cache, op, read.variant, &row));
+  if (!row) return;
+  read.op = row->op;
+  *row = read;
+}
+
 static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   plim_machine machine = {.threads = 0};
   int32_t n = 0;
@@ -112,25 +137,7 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   if (doc->status == PLIM_OK && busy_devices != cache->busy_devices) {
     plim_json_fail(&root, "beside", "is another number");
   }
-  for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
-    plim_json_at at = plim_json_item(&list, i);
-    plim_profile_row read = {.time_ns = PLIM_UNKNOWN}, *row = NULL;
-    const char *op = plim_json_text(&at, "op");
-    plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
-    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.numerics_key, sizeof read.numerics_key);
-    if (plim_json_has(&at, "how")) plim_json_copy(&at, "how", read.how, sizeof read.how);
-    if (plim_json_has(&at, "why")) plim_json_copy(&at, "why", read.why, sizeof read.why);
-    if (plim_json_has(&at, "left_out_ns")) {
-      read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
-    } else if (!read.how[0] || plim_json_has(&at, "time_ns")) {
-      read.time_ns = plim_json_amount(&at, "time_ns");
-    }
-    plim_json_end(&at);
-    if (doc->status == PLIM_OK) plim_json_take(&at, reach(cache, op, read.variant, &row));
-    if (!row) continue;
-    read.op = row->op;
-    *row = read;
-  }
+  for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) read_row(&list, i, cache);
 }
 
 static plim_status parse(plim_context *ctx, const char *file, const char *text, int64_t bytes, void *out) {
@@ -215,6 +222,26 @@ done:
   return status;
 }
 
+/* Add a field, unless its text is "". */
+static void write_text_field(plim_text *text, const char *key, const char *value) {
+  if (!value[0]) return;
+  plim_text_format(text, ", \"%s\": ", key);
+  plim_text_quote(text, value);
+}
+
+static void write_row(plim_text *text, const plim_profile_row *row) {
+  plim_text_add(text, "    {\"op\": ");
+  plim_text_quote(text, row->op);
+  plim_text_add(text, ", \"variant\": ");
+  plim_text_quote(text, row->variant);
+  write_text_field(text, "label", row->numerics_key);
+  write_text_field(text, "how", row->how);
+  write_text_field(text, "why", row->why);
+  if (row->left_out_ns > 0) plim_text_format(text, ", \"left_out_ns\": %lld", (long long)row->left_out_ns);
+  if (row->time_ns >= 0) plim_text_format(text, ", \"time_ns\": %lld", (long long)row->time_ns);
+  plim_text_add(text, "}");
+}
+
 static plim_status write_file(const plim_profile_cache *cache) {
   plim_text text = {cache->ctx, NULL, 0, 0, PLIM_OK};
   plim_document_write_head(&text, kind);
@@ -224,20 +251,8 @@ static plim_status write_file(const plim_profile_cache *cache) {
   if (cache->busy_devices > 0) plim_text_format(&text, "  \"beside\": %d,\n", (int)cache->busy_devices);
   plim_text_add(&text, "  \"rows\": [");
   for (int32_t i = 0; i < cache->n; i++) {
-    const plim_profile_row *row = &cache->row[i];
-    plim_text_format(&text, "%s\n    {\"op\": ", i > 0 ? "," : "");
-    plim_text_quote(&text, row->op);
-    plim_text_add(&text, ", \"variant\": ");
-    plim_text_quote(&text, row->variant);
-    if (row->numerics_key[0]) plim_text_add(&text, ", \"label\": ");
-    if (row->numerics_key[0]) plim_text_quote(&text, row->numerics_key);
-    if (row->how[0]) plim_text_add(&text, ", \"how\": ");
-    if (row->how[0]) plim_text_quote(&text, row->how);
-    if (row->why[0]) plim_text_add(&text, ", \"why\": ");
-    if (row->why[0]) plim_text_quote(&text, row->why);
-    if (row->left_out_ns > 0) plim_text_format(&text, ", \"left_out_ns\": %lld", (long long)row->left_out_ns);
-    if (row->time_ns >= 0) plim_text_format(&text, ", \"time_ns\": %lld", (long long)row->time_ns);
-    plim_text_add(&text, "}");
+    plim_text_add(&text, i > 0 ? ",\n" : "\n");
+    write_row(&text, &cache->row[i]);
   }
   plim_text_add(&text, "\n  ]\n}\n");
   return plim_cache_save(&text, cache->path);
@@ -269,6 +284,7 @@ static plim_status store_case(plim_profile_cache *cache, const char *op, int par
   const int known = (profile_case->variant.time_ns >= 0 || profile_case->left_out_ns > 0) && profile_case->round >= 0;
   if (!known && !profile_case->how[0]) return PLIM_OK;
   PLIM_TRY(reach(cache, op, profile_case->variant.name, &row));
+  if (row->left_out_ns == PLIM_TIME_INFINITE) return PLIM_OK; /* it failed, maybe for another process meanwhile */
   memcpy(row->how, profile_case->how, sizeof row->how);
   if (!known) return PLIM_OK;
   row->time_ns = profile_case->variant.time_ns;
@@ -282,6 +298,9 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   op_text op = {.ctx = cache->ctx};
   plim_status status;
   if (!cache->path[0]) return PLIM_OK;
+  const int lock = plim_cache_lock(cache->path);
+  clear(cache); /* other processes may have stored since it was read */
+  PLIM_TRY_OR_DONE(load(cache));
   for (int32_t g = 0; g < set->n_groups; g++) {
     const plim_profile_group *group = &set->group[g];
     PLIM_TRY_OR_DONE(write_text(&op, &group->desc));
@@ -295,6 +314,7 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
   status = write_file(cache);
   if (status != PLIM_ENOMEM) status = PLIM_OK;
 done:
+  plim_cache_unlock(lock);
   release_text(&op);
   return status;
 }
@@ -308,6 +328,7 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   const plim_profile_cache *known = plim_device_memo_of(device).variants;
   if (!known || !known->path[0]) return PLIM_OK;
   memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
+  const int lock = plim_cache_lock(cache.path);
   PLIM_TRY_OR_DONE(write_text(&op, desc));
   PLIM_TRY_OR_DONE(load(&cache));
   PLIM_TRY_OR_DONE(reach(&cache, op.chars, variant, &row));
@@ -317,6 +338,7 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   status = write_file(&cache);
   if (status != PLIM_ENOMEM) status = PLIM_OK;
 done:
+  plim_cache_unlock(lock);
   release_text(&op);
   plim_profile_cache_close(&cache);
   return status;

@@ -51,8 +51,10 @@ PLIM_MUST_USE plim_status plim_profile_cache_recall(plim_device *device, const p
 PLIM_MUST_USE plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc,
                                                   const char *variant, const char *why);
 
-/* Add the times of the cases, and which cases were left out, in place of older rows, and replace the file. Makes its
- * folder. Returns only PLIM_ENOMEM: when the file cannot be written, the next run measures again. */
+/* Read the file again, add the times of the cases, and which cases were left out, in place of older rows, and replace
+ * the file. A variant that failed in the meantime stays left out. The folder is made, and locked against other
+ * processes that store (cache.h), so that no row of theirs is lost. Returns only PLIM_ENOMEM: when the file cannot be
+ * written, the next run measures again. */
 PLIM_MUST_USE plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set);
 
 #endif

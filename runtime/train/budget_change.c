@@ -34,10 +34,10 @@ static void try_later(plim_budget_changes *changes, int32_t command) {
   changes->next_try = command + changes->pause;
 }
 
-/* Note whether the executor did the switch that it was asked for: the arena then has the bytes of the switch. */
-static void note_switch(plim_budget_changes *changes, int32_t command, int64_t arena_bytes) {
+/* Note whether the executor did the switch that it was asked for. */
+static void note_switch(plim_budget_changes *changes, int32_t command, const plim_exec *exec) {
   if (changes->asked.arena_bytes == 0) return;
-  if (changes->asked.arena_bytes == arena_bytes) {
+  if (plim_exec_switches(exec) > changes->n_switches) {
     changes->switched = changes->asked;
   } else {
     try_later(changes, command);
@@ -46,7 +46,7 @@ static void note_switch(plim_budget_changes *changes, int32_t command, int64_t a
 }
 
 int plim_budget_changes_switched(plim_trainer *trainer) {
-  note_switch(&trainer->budget_changes, 0, plim_exec_arena_bytes(trainer->exec));
+  note_switch(&trainer->budget_changes, 0, trainer->exec);
   return trainer->budget_changes.switched.arena_bytes > 0;
 }
 
@@ -57,7 +57,7 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
   plim_trainer *trainer = user;
   plim_budget_changes *changes = &trainer->budget_changes;
   if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(trainer, command >= plan->n_commands / 2);
-  note_switch(changes, command, plan_switch->arena_bytes);
+  note_switch(changes, command, trainer->exec);
   int64_t wanted = atomic_load(&changes->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < changes->next_try) return PLIM_OK;
   const plim_arena_change change = {
@@ -69,6 +69,7 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
     return PLIM_OK;
   }
   plan_switch->arena_bytes = wanted;
+  changes->n_switches = plim_exec_switches(trainer->exec);
   changes->asked = (plim_step_switch){wanted, command, plim_plan_overhead_percent(plan_switch->plan)};
   return PLIM_OK;
 }

@@ -128,15 +128,16 @@ done:
 }
 
 /* The times of the step that has ended. */
-static void write_sample(const plim_trainer *trainer, int32_t plan_index, plim_timed *sample) {
+static plim_status write_sample(const plim_trainer *trainer, int32_t plan_index, plim_timed *sample) {
   const plim_plan *plan = trainer->retiming.plan;
   const int64_t *time_ns = plim_exec_times(trainer->exec, plan_index);
   const plim_exec_timeline line = plim_exec_last_timeline(trainer->exec, plan_index);
   int64_t *beside_ns = trainer->retiming.scratch, *lag_ns = beside_ns + plan->n_commands;
   memset(beside_ns, 0, 2 * (size_t)plan->n_commands * sizeof *beside_ns);
-  if (line.begin_ns) plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns);
+  if (line.begin_ns) PLIM_TRY(plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns));
   if (line.begin_ns) plim_paged_run_lag(plan, line.begin_ns, line.time_ns, lag_ns);
   for (int32_t j = 0; j < plan->n_commands; j++) sample[j] = (plim_timed){time_ns[j], beside_ns[j], lag_ns[j]};
+  return PLIM_OK;
 }
 
 static plim_status begin_timing(plim_trainer *trainer, const plim_plan *plan) {
@@ -165,7 +166,7 @@ plim_status plim_retiming_note(plim_trainer *trainer, int32_t plan_index) {
     return status;
   }
   const int32_t n = r->seen - warm; /* timed training steps that have ended */
-  write_sample(trainer, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands);
+  PLIM_TRY(write_sample(trainer, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands));
   if (n < trainer->options.retime_steps) return PLIM_OK;
   return finish(trainer);
 }

@@ -33,6 +33,7 @@ typedef struct plim_budget_changes {
   int32_t n_noted;        /* number of rows of options.budget_change that have become requests */
   /* of the running step: */
   plim_step_switch asked;    /* asked of the executor, which need not have done it; 0 bytes: nothing is asked */
+  int64_t n_switches;        /* that the executor had done when it was asked */
   int64_t pause;             /* commands from the last failed try to the next one; 0: none failed */
   int64_t next_try;          /* first command before which the next try may be */
   plim_step_switch switched; /* the last one that the executor did, until its request is served */

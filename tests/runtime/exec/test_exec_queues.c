@@ -394,7 +394,7 @@ Test(exec_queues, the_delay_by_copies_is_found_from_the_times_of_runs_beside_and
     if (paged) {
       plim_plan_simulate(r.plan, begin_ns, end_ns, &makespan_ns);
       for (int32_t j = 0; j < n; j++) end_ns[j] -= begin_ns[j];
-      plim_paged_run_beside(r.plan, begin_ns, end_ns, beside_ns);
+      cr_assert_eq(plim_paged_run_beside(r.plan, begin_ns, end_ns, beside_ns), PLIM_OK);
     }
     for (int32_t j = 0; j < n; j++) {
       const plim_command *s = &r.plan->command[j];

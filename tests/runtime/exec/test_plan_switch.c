@@ -82,6 +82,43 @@ Test(plan_switch, a_plan_that_takes_over_is_checked_before_it_is_read) {
   }
 }
 
+/* The rig's plan with a workspace that has ended at the very end of 2^63 bytes. */
+static plim_status put_last(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                            plim_plan_switch *plan_switch) {
+  const exec_rig *r = user;
+  (void)which;
+  if (step != plan->n_commands / 2) return PLIM_OK;
+  for (int32_t i = 0; i < plan->n_buffers && !plan_switch->plan; i++) {
+    if (plan->buffer[i].storage >= 0 || plan->buffer[i].end > step) continue;
+    PLIM_TRY(plim_plan_from_parts(r->graph, plan, &plan_switch->plan));
+    plim_plan_buffer *last = (plim_plan_buffer *)&plan_switch->plan->buffer[i];
+    last->offset = (INT64_MAX - last->bytes) / PLIM_ALIGN * PLIM_ALIGN;
+    plan_switch->plan->arena_bytes = last->offset + last->bytes;
+    plan_switch->plan->budget_bytes = INT64_MAX;
+  }
+  return PLIM_OK;
+}
+
+Test(plan_switch, a_plan_whose_ended_buffers_need_more_than_a_number_of_bytes_can_say_is_refused) {
+  int refused = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
+    exec_rig r = {0};
+    exec_rig_make(&r, seed, PLIM_ADDRESSES_PLANNED);
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
+    hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
+    plim_exec_set_before_command(r.exec, put_last, &r);
+    const plim_status status = plim_exec_step(r.exec, 0, hash_run, &kernels);
+    if (status != PLIM_OK) {
+      cr_expect(strstr(plim_context_error(r.ctx), "above 2^63 bytes") != NULL, "%s", plim_context_error(r.ctx));
+      refused += status == PLIM_EPLAN;
+      cr_expect_eq(plim_exec_switches(r.exec), 0);
+    }
+    exec_rig_free(&r);
+  }
+  cr_assert_gt(refused, 0);
+}
+
 enum { NO_STORAGE = -2 /* workspaces have -1 */ };
 
 /* A plan with `gap` free bytes at the low end of its arena; the buffers of storage `low`, if any, lie there. */
@@ -231,6 +268,7 @@ Test(plan_switch, a_step_goes_on_with_its_plan_where_there_is_no_memory_for_anot
     plim_exec_set_before_command(r.exec, give_and_starve, &s);
     cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
     switched = plim_exec_plan_of(r.exec, 0) != r.plan;
+    cr_expect_eq(plim_exec_switches(r.exec), switched);
     if (!switched) cr_expect_eq(plim_context_memory(r.ctx).bytes, bytes, "request %d", (int)n);
     exec_rig_free(&r);
   }

@@ -165,6 +165,54 @@ static int makes_room(const plim_plan *plan, int64_t bytes, const plim_absence *
 }
 
 /* What an absence says, from plain loops. */
+/* The first command from `from` on that reads the storage; n_commands: none does. */
+static int32_t next_read(const rig *r, int32_t storage, int32_t from) {
+  int32_t j = from;
+  while (j < r->plan->n_commands && !reads(r, j, storage)) j++;
+  return j;
+}
+
+static int updates_what_it_reads(const rig *r, int32_t j, const plim_op *op) {
+  const plim_op *by = &r->graph->op[r->plan->command[j].op];
+  for (int32_t u = 0; u < by->n_updates; u++) {
+    for (int32_t i = 0; i < op->n_reads; i++) {
+      if (op->reads[i] == by->updates[u]) return 1;
+    }
+  }
+  return 0;
+}
+
+/* The time to recompute what buffer i holds, if it can be absent at `full`; INT64_MAX: it cannot. */
+static int64_t time_without(const rig *r, int32_t i, int32_t full) {
+  const plim_plan *plan = r->plan;
+  const plim_plan_buffer *buffer = &plan->buffer[i];
+  if (buffer->storage < 0 || buffer->begin >= full || buffer->end <= full) return INT64_MAX;
+  const plim_storage *storage = &r->graph->storage[buffer->storage];
+  if (plim_role_persistent(storage->role) || storage->producer < 0) return INT64_MAX;
+  const plim_op *op = &r->graph->op[storage->producer];
+  const int32_t next = next_read(r, buffer->storage, full);
+  if (plim_op_class_once(op->cls) || next == full) return INT64_MAX;
+  for (int32_t j = buffer->begin; j < next; j++) {
+    if (updates_what_it_reads(r, j, op)) return INT64_MAX;
+  }
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].op == storage->producer) return plan->variant[plan->command[j].variant].variant.time_ns;
+  }
+  return INT64_MAX;
+}
+
+/* Of all other buffers with enough bytes the cheapest could have been evicted. */
+static void check_cheapest(const rig *r, int32_t s, const plim_absence *a) {
+  int64_t best_ns = INT64_MAX;
+  for (int32_t i = 0; i < r->plan->n_buffers; i++) {
+    if (r->plan->buffer[i].storage == s || r->plan->buffer[i].bytes < a->over_bytes) continue;
+    const int64_t time_ns = time_without(r, i, a->full_command);
+    if (time_ns < best_ns) best_ns = time_ns;
+  }
+  cr_assert_eq(a->other >= 0, best_ns < INT64_MAX);
+  if (a->other >= 0) cr_assert_eq(a->other_ns, best_ns);
+}
+
 static void check_absence(const rig *r, int32_t s, int32_t step, const plim_absence *a) {
   const plim_plan *plan = r->plan;
   if (is_resident(r, s, step)) {
@@ -187,6 +235,7 @@ static void check_absence(const rig *r, int32_t s, int32_t step, const plim_abse
   cr_assert_geq(a->again_runs, 1);
   cr_assert_leq(a->again_depth, a->again_runs);
   cr_assert_geq(a->again_ns, plan->variant[plan->command[back].variant].variant.time_ns);
+  if (a->breaks == PLIM_BREAKS_BUDGET) check_cheapest(r, s, a);
   if (a->other < 0) return;
   int32_t from = a->breaks == PLIM_BREAKS_BUDGET ? a->full_command : gone;
   cr_assert(is_resident(r, a->other, from - 1) && is_resident(r, a->other, a->full_command));

@@ -1,6 +1,7 @@
 /* runtime/inspect/paged_run.c: names of the queues of a plan by hand. */
 #include <criterion/criterion.h>
 
+#include "runtime/base/random.h"
 #include "runtime/inspect/paged_run.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
@@ -80,4 +81,43 @@ Test(paged_run, copies_alone_are_transfers) {
   plim_release(ctx, transfer, n, sizeof *transfer);
   plim_graph_free(graph);
   plim_test_context_end(ctx);
+}
+
+enum { MANY_COMMANDS = 60, RANGE_NS = 100 };
+
+/* The time of copies beside run j, by a plain loop over all commands. */
+static int64_t beside_by_loop(const plim_command *command, const int64_t *begin, const int64_t *time, int32_t j) {
+  int64_t sum_ns = 0;
+  if (command[j].kind == PLIM_COMMAND_COPY) return 0;
+  for (int32_t c = 0; c < MANY_COMMANDS; c++) {
+    if (command[c].kind != PLIM_COMMAND_COPY) continue;
+    for (int64_t t = begin[c]; t < begin[c] + time[c]; t++) sum_ns += t >= begin[j] && t < begin[j] + time[j];
+  }
+  return sum_ns;
+}
+
+Test(paged_run, the_time_of_copies_beside_a_run_is_that_of_a_plain_loop) {
+  plim_context *ctx = plim_test_context();
+  int64_t sum_ns = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 50; test_seed_at(seed) < end; seed++) {
+    plim_random random = {seed};
+    plim_command command[MANY_COMMANDS] = {{.kind = PLIM_COMMAND_RUN}};
+    int64_t begin[MANY_COMMANDS], time[MANY_COMMANDS], beside[MANY_COMMANDS];
+    for (int32_t j = 0; j < MANY_COMMANDS; j++) {
+      command[j].kind = plim_random_below(&random, 2) ? PLIM_COMMAND_COPY : PLIM_COMMAND_RUN;
+      command[j].to = command[j].kind == PLIM_COMMAND_COPY;
+      begin[j] = plim_random_below(&random, RANGE_NS);
+      time[j] = plim_random_below(&random, RANGE_NS / 4);
+    }
+    const plim_plan_space page[] = {{.name = "host"}};
+    const plim_plan plan = {
+        .ctx = ctx, .n_commands = MANY_COMMANDS, .command = command, .n_page_spaces = 1, .page = page};
+    cr_assert_eq(plim_paged_run_beside(&plan, begin, time, beside), PLIM_OK);
+    for (int32_t j = 0; j < MANY_COMMANDS; j++) {
+      cr_expect_eq(beside[j], beside_by_loop(command, begin, time, j), "seed %d, command %d", (int)seed, (int)j);
+      sum_ns += beside[j];
+    }
+  }
+  cr_assert_gt(sum_ns, 0);
+  plim_context_free(ctx);
 }

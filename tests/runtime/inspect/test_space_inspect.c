@@ -192,6 +192,35 @@ Test(space_inspect, a_recompute_copies_what_it_reads_and_another_space_has) {
   close_hand(&h);
 }
 
+/* Does the command read, write or copy the storage? */
+static int uses(const hand *h, int32_t c, int32_t s) {
+  const plim_space_command *m = &h->plan->command[c];
+  const plim_op *op = &h->graph->op[m->op];
+  int found = 0;
+  for (int32_t i = 0; i < m->n_storages; i++) found |= m->storage[i] == s;
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return found;
+  for (int32_t i = 0; i < op->n_reads; i++) found |= op->reads[i] == s;
+  for (int32_t i = 0; i < op->n_writes; i++) found |= op->writes[i] == s;
+  return found;
+}
+
+Test(space_inspect, the_index_has_every_use_and_buffer_of_a_storage_once_and_in_order) {
+  hand h;
+  open_hand(&h);
+  for (int32_t s = 0; s < h.graph->n_storages; s++) {
+    int32_t use = h.in.use_first[s], at = h.in.buffer_first[s];
+    for (int32_t c = 0; c < COMMANDS; c++) {
+      if (uses(&h, c, s)) cr_expect_eq(h.in.use[use++], c);
+    }
+    for (int32_t i = 0; i < h.plan->n_buffers; i++) {
+      if (h.plan->buffer[i].storage == s) cr_expect_eq(h.in.buffer[at++], i);
+    }
+    cr_expect_eq(use, h.in.use_first[s + 1]);
+    cr_expect_eq(at, h.in.buffer_first[s + 1]);
+  }
+  close_hand(&h);
+}
+
 /* c and b run again for d; b and d read a. */
 Test(space_inspect, what_two_recomputed_ops_read_is_copied_once) {
   hand h;

@@ -3,12 +3,14 @@
 #include "runtime/profile/profiler.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/profile/profile_cache.h"
+#include "runtime/device/desc.h"
+#include "runtime/profile/device_memo.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/fake_device.h"
@@ -307,6 +309,83 @@ Test(profiler, a_cache_that_was_cut_or_changed_anywhere_is_ignored_and_replaced)
   cr_assert_gt(fake.runs, runs);
   plim_profile_free(profile);
   plim_profile_free(right);
+}
+
+/* Store a time of one variant, as a process does that measured it. The rows of a case are known by its name. */
+static void store_one(plim_profile_cache *cache, int name) {
+  plim_profile_case one = {.variant = {.time_ns = 1 + name}};
+  plim_profile_group group = {.n = 1};
+  const plim_profile_set set = {.graph = graph, .n_groups = 1, .n_cases = 1, .group = &group, .cases = &one};
+  plim_desc_of(graph, 0, &group.desc);
+  (void)snprintf(one.variant.name, sizeof one.variant.name, "v%d", name);
+  cr_assert_eq(plim_profile_cache_store(cache, &set), PLIM_OK);
+}
+
+static plim_profile_cache open_cache(plim_context *of, const char *folder) {
+  plim_profile_cache cache;
+  cr_assert_eq(plim_profile_cache_open(of, folder, &fake.device.machine, 0, &cache), PLIM_OK);
+  return cache;
+}
+
+Test(profiler, a_process_keeps_the_rows_that_another_stored_since_it_read_the_cache) {
+  const char *folder = plim_test_path(".");
+  plim_profile_cache a = open_cache(ctx, folder), b = open_cache(ctx, folder);
+  store_one(&a, 0);
+  store_one(&b, 1);
+  cr_assert_eq(b.n, 2);
+  plim_profile_cache both = open_cache(ctx, folder);
+  cr_assert_eq(both.n, 2);
+  for (int32_t i = 0; i < 2; i++) cr_assert_eq(both.row[i].time_ns, 1 + i);
+  plim_profile_cache_close(&a);
+  plim_profile_cache_close(&b);
+  plim_profile_cache_close(&both);
+}
+
+enum { STORERS = 4, STORES = 8 };
+
+/* What one of several threads stores: the times of STORES variants from `first` on. */
+typedef struct storer {
+  const char *folder;
+  int first;
+} storer;
+
+static void *store_some(void *arg) {
+  const storer *s = arg;
+  plim_context *own = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &own), PLIM_OK);
+  plim_profile_cache cache = open_cache(own, s->folder);
+  for (int i = 0; i < STORES; i++) store_one(&cache, s->first + i);
+  plim_profile_cache_close(&cache);
+  plim_context_free(own);
+  return NULL;
+}
+
+Test(profiler, no_row_is_lost_when_several_store_at_once) {
+  pthread_t thread[STORERS];
+  storer row[STORERS];
+  for (int i = 0; i < STORERS; i++) {
+    row[i] = (storer){plim_test_path("."), i * STORES};
+    cr_assert_eq(pthread_create(&thread[i], NULL, store_some, &row[i]), 0);
+  }
+  for (int i = 0; i < STORERS; i++) cr_assert_eq(pthread_join(thread[i], NULL), 0);
+  plim_profile_cache all = open_cache(ctx, plim_test_path("."));
+  cr_assert_eq(all.n, STORERS * STORES, "%d rows", (int)all.n);
+  plim_profile_cache_close(&all);
+}
+
+Test(profiler, a_variant_that_another_process_dropped_meanwhile_stays_dropped) {
+  plim_op_desc desc;
+  plim_profile_cache a = open_cache(ctx, plim_test_path("."));
+  plim_device_memo memo = {&a, NULL};
+  fake.device.attached = &memo;
+  plim_desc_of(graph, 0, &desc);
+  cr_assert_eq(plim_profile_cache_drop(&fake.device, &desc, "v0", "it fails"), PLIM_OK);
+  store_one(&a, 0);
+  cr_assert_eq(a.n, 1);
+  cr_assert_lt(a.row[0].time_ns, 0);
+  cr_assert_str_eq(a.row[0].why, "it fails");
+  fake.device.attached = NULL;
+  plim_profile_cache_close(&a);
 }
 
 /* `text` with every time replaced by the note that the variant failed. */
