@@ -63,13 +63,13 @@ def shared_weights():
     return net, (torch.randn(256, 64), torch.randint(0, 10, (256,)))
 
 
-def recurrent():
+def recurrent(kind=torch.nn.GRU, layers_of_it=1):
     """A GRU, which is in no graph of the compiler, and layers that may be recomputed."""
 
     class Recurrent(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.net = torch.nn.GRU(32, 32, batch_first=True)
+            self.net = kind(32, 32, layers_of_it, batch_first=True)
             layers = [torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.GELU()) for _ in range(6)]
             self.layers = torch.nn.Sequential(*layers)
 
@@ -362,6 +362,38 @@ class Uses(unittest.TestCase):
         self.assertLessEqual(step.report().measured_bytes, refused.exception.smallest_bytes)
         self.assertIn("graph break", str(step.report()))
 
+    def test_a_part_in_no_graph_that_takes_the_most_is_refused_with_the_smallest_peak_that_was_measured(self):
+        model, batch = recurrent(torch.nn.LSTM, 2)
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
+            pt.compile(model, budget="85%")(*batch)
+        self.assertEqual(str(refused.exception).count("not all of the step is in its graphs"), 1)
+        small = refused.exception.smallest_bytes
+        self.assertIn(f"({small} bytes)", str(refused.exception))
+        step = pt.compile(model, budget=small)
+        step(*batch)
+        self.assertLessEqual(step.report().measured_bytes, small)
+
+    def test_a_round_is_not_spent_on_the_plan_that_was_above_the_budget(self):
+        model, batch = recurrent(torch.nn.LSTM, 2)
+        step = pt.compile(model, budget="95%")
+        step(*batch)
+        self.assertEqual(step.report().rounds, 2)
+
+    def test_hooks_of_parameters_run_once_a_step(self):
+        net, batch = shared_weights()
+        model = WithLoss(net)
+        reference = copy.deepcopy(model)
+        for one in (model, reference):
+            for parameter in one.parameters():
+                optimizer = torch.optim.SGD([parameter], lr=0.1, momentum=0.9)
+                parameter.register_post_accumulate_grad_hook(lambda _, optimizer=optimizer: optimizer.step() and None)
+        step = pt.compile(model, budget="80%")
+        for _ in range(2):
+            step(*batch)
+            reference.zero_grad(set_to_none=True)
+            reference(*batch).backward()
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(model.parameters(), reference.parameters(), strict=True)))
+
     def test_the_wrapper_of_several_processes_is_refused_with_what_to_do(self):
         import torch.distributed
 
@@ -408,6 +440,12 @@ class Uses(unittest.TestCase):
         self.refuses("as step(x, y)", plimsoll.Error, step)
         self.refuses("tensor 1 of 2 of the batch has the shape (0, 64)", plimsoll.Error, step, x[:0], y[:0])
         self.refuses("tensor 2 of 2 of the batch lies on meta, the model on cpu", plimsoll.Error, step, x, y.to("meta"))
+        sparse = "tensor 1 of 2 of the batch has the layout sparse_coo"
+        self.refuses(sparse, pt.Unsupported, step, x.to_sparse(), y)
+        self.refuses(sparse, pt.Unsupported, pt.plan, WithLoss(net), (x.to_sparse(), y))
+        adjacent = WithLoss(copy.deepcopy(net))
+        adjacent.register_buffer("edges", torch.eye(4).to_sparse_csr())
+        self.refuses("'edges' has the layout sparse_csr", pt.Unsupported, pt.compile, adjacent, "1GiB")
         with torch.no_grad():
             self.refuses("torch.no_grad()", plimsoll.Error, step, x, y)
         elsewhere = copy.deepcopy(net).to("meta")
