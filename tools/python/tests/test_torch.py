@@ -379,6 +379,14 @@ class Uses(unittest.TestCase):
         step(*batch)
         self.assertEqual(step.report().rounds, 2)
 
+    def test_a_fused_step_with_a_part_in_no_graph_is_planned_again_with_what_is_beside_the_plan(self):
+        model, batch = recurrent()
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=folder):
+            step = pt.compile(model, budget="85%", backend="inductor")
+            step(*batch)
+        report = step.report()
+        self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+
     def test_hooks_of_parameters_run_once_a_step(self):
         net, batch = shared_weights()
         model = WithLoss(net)
@@ -872,6 +880,14 @@ class Fused(unittest.TestCase):
         batch = (torch.randn(256, 64), torch.randint(0, 10, (256,)))
         fused = pt.plan(WithLoss(net), batch, backend="inductor")
         self.assertNotIn("erf", " ".join(fused.ops))  # computed inside the kernel that writes the GELU's result
+
+    def test_an_op_that_inductor_alone_makes_a_kernel_of_takes_nothing_for_itself(self):
+        net, batch = convolutions()
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=folder):
+            graph = pt.plan(WithLoss(net), batch, backend="inductor", measure=True).graph
+        pools = [op for op in graph.ops if "max_pool" in op.name]
+        self.assertTrue(pools)
+        self.assertEqual([op.workspace_bytes for op in pools], [0] * len(pools))
 
     def test_what_the_backward_computes_from_saved_sources_has_no_bytes(self):
         layers = [torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10)]

@@ -563,7 +563,7 @@ class _Shaped:
             plan = self.pieces[0].planned.plan
             if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
                 return self._report(measured, round_)
-            if self.step.backend == "eager":
+            if self.step.backend == "eager" or (over > 0 and self.breaks and not self.shares):
                 self._set_aside(plan, measured, round_)
                 continue
             hopeless = self.refusal or (self.at_smallest and over > FAR * self.budget_bytes)
@@ -641,7 +641,7 @@ class _Shaped:
         )
         sentence += f"; the smallest peak that was measured is {format_bytes(least)} ({least} bytes)"
         refusal = self.refusal
-        if not refusal:
+        if not refusal or self.breaks:
             return DoesNotFit(sentence + self._beside_graphs(), least, self.resident, "")
         return DoesNotFit(f"{refusal}; {sentence}", least, refusal.bound_bytes, refusal.op)
 
