@@ -63,13 +63,13 @@ def shared_weights():
     return net, (torch.randn(256, 64), torch.randint(0, 10, (256,)))
 
 
-def recurrent():
+def recurrent(kind=torch.nn.GRU, layers_of_it=1):
     """A GRU, which is in no graph of the compiler, and layers that may be recomputed."""
 
     class Recurrent(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.net = torch.nn.GRU(32, 32, batch_first=True)
+            self.net = kind(32, 32, layers_of_it, batch_first=True)
             layers = [torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.GELU()) for _ in range(6)]
             self.layers = torch.nn.Sequential(*layers)
 
@@ -362,6 +362,46 @@ class Uses(unittest.TestCase):
         self.assertLessEqual(step.report().measured_bytes, refused.exception.smallest_bytes)
         self.assertIn("graph break", str(step.report()))
 
+    def test_a_part_in_no_graph_that_takes_the_most_is_refused_with_the_smallest_peak_that_was_measured(self):
+        model, batch = recurrent(torch.nn.LSTM, 2)
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
+            pt.compile(model, budget="85%")(*batch)
+        self.assertEqual(str(refused.exception).count("not all of the step is in its graphs"), 1)
+        small = refused.exception.smallest_bytes
+        self.assertIn(f"({small} bytes)", str(refused.exception))
+        step = pt.compile(model, budget=small)
+        step(*batch)
+        self.assertLessEqual(step.report().measured_bytes, small)
+
+    def test_a_round_is_not_spent_on_the_plan_that_was_above_the_budget(self):
+        model, batch = recurrent(torch.nn.LSTM, 2)
+        step = pt.compile(model, budget="95%")
+        step(*batch)
+        self.assertEqual(step.report().rounds, 2)
+
+    def test_a_fused_step_with_a_part_in_no_graph_is_planned_again_with_what_is_beside_the_plan(self):
+        model, batch = recurrent()
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=folder):
+            step = pt.compile(model, budget="85%", backend="inductor")
+            step(*batch)
+        report = step.report()
+        self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+
+    def test_hooks_of_parameters_run_once_a_step(self):
+        net, batch = shared_weights()
+        model = WithLoss(net)
+        reference = copy.deepcopy(model)
+        for one in (model, reference):
+            for parameter in one.parameters():
+                optimizer = torch.optim.SGD([parameter], lr=0.1, momentum=0.9)
+                parameter.register_post_accumulate_grad_hook(lambda _, optimizer=optimizer: optimizer.step() and None)
+        step = pt.compile(model, budget="80%")
+        for _ in range(2):
+            step(*batch)
+            reference.zero_grad(set_to_none=True)
+            reference(*batch).backward()
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(model.parameters(), reference.parameters(), strict=True)))
+
     def test_the_wrapper_of_several_processes_is_refused_with_what_to_do(self):
         import torch.distributed
 
@@ -408,6 +448,12 @@ class Uses(unittest.TestCase):
         self.refuses("as step(x, y)", plimsoll.Error, step)
         self.refuses("tensor 1 of 2 of the batch has the shape (0, 64)", plimsoll.Error, step, x[:0], y[:0])
         self.refuses("tensor 2 of 2 of the batch lies on meta, the model on cpu", plimsoll.Error, step, x, y.to("meta"))
+        sparse = "tensor 1 of 2 of the batch has the layout sparse_coo"
+        self.refuses(sparse, pt.Unsupported, step, x.to_sparse(), y)
+        self.refuses(sparse, pt.Unsupported, pt.plan, WithLoss(net), (x.to_sparse(), y))
+        adjacent = WithLoss(copy.deepcopy(net))
+        adjacent.register_buffer("edges", torch.eye(4).to_sparse_csr())
+        self.refuses("'edges' has the layout sparse_csr", pt.Unsupported, pt.compile, adjacent, "1GiB")
         with torch.no_grad():
             self.refuses("torch.no_grad()", plimsoll.Error, step, x, y)
         elsewhere = copy.deepcopy(net).to("meta")
@@ -834,6 +880,14 @@ class Fused(unittest.TestCase):
         batch = (torch.randn(256, 64), torch.randint(0, 10, (256,)))
         fused = pt.plan(WithLoss(net), batch, backend="inductor")
         self.assertNotIn("erf", " ".join(fused.ops))  # computed inside the kernel that writes the GELU's result
+
+    def test_an_op_that_inductor_alone_makes_a_kernel_of_takes_nothing_for_itself(self):
+        net, batch = convolutions()
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=folder):
+            graph = pt.plan(WithLoss(net), batch, backend="inductor", measure=True).graph
+        pools = [op for op in graph.ops if "max_pool" in op.name]
+        self.assertTrue(pools)
+        self.assertEqual([op.workspace_bytes for op in pools], [0] * len(pools))
 
     def test_what_the_backward_computes_from_saved_sources_has_no_bytes(self):
         layers = [torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10)]

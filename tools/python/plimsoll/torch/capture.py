@@ -18,7 +18,7 @@ from ..planning import Error
 from .fusion import inlined
 from .gradients import keep_layouts
 from .joint import Joint, Unsupported
-from .refusals import device_of, forward_failure, quiet
+from .refusals import check_dense, device_of, forward_failure, quiet
 
 BACKENDS = ("eager", "inductor")
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "DataParallel")
@@ -40,6 +40,9 @@ def check_model(model):
                 raise Unsupported(
                     f"{where} is a {kind.__name__}, whose collectives run inside the step; plan the module inside it"
                 )
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        if not torch.nn.parameter.is_lazy(tensor):
+            check_dense(f"'{name}'", tensor)
     for name, parameter in model.named_parameters():
         if torch.nn.parameter.is_lazy(parameter):
             raise Error(

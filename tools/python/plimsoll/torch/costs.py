@@ -142,6 +142,11 @@ def _modelled(joint: Joint, node: fx.Node, bytes_per_ns: float = BYTES_PER_NS) -
     return Cost(modelled_ns(node, moved, bytes_per_ns), 0)
 
 
+def _is_for_inductor(node: fx.Node) -> bool:
+    """Inductor makes a kernel of it. What runs by itself is a sequence of ops with results of their own, as of a pooling."""
+    return getattr(node.target, "namespace", "") == "prims"
+
+
 class Costs:
     """Costs of ops, from a file where they were measured before.
 
@@ -223,7 +228,7 @@ class Costs:
         return rows
 
     def _one(self, joint: Joint, node: fx.Node, channels_last: bool = False) -> Cost:
-        if joint.fused and is_fusible(node):
+        if joint.fused and (is_fusible(node) or _is_for_inductor(node)):
             value = next(iter(tensors(node.meta.get("val"))), None)
             return _modelled(joint, node, self._bytes_per_ns(torch.device("cpu") if value is None else value.device))
         key = key_of(node) + (" channels last" if channels_last else "")

@@ -10,6 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from ..planning import Error
+from .joint import Unsupported
 
 _FAKE = "torch._subclasses.fake_tensor"  # exceptions of this module say what fake tensors cannot do
 
@@ -68,8 +69,22 @@ def check_leaves(leaves):
             raise Error(f"the batch holds a {kind}, by which calls cannot be told apart; {remedy}") from None
 
 
+def check_dense(which: str, tensor: torch.Tensor):
+    """A plan counts the bytes of storages, which other layouts do not have."""
+    if tensor.is_nested or tensor.layout != torch.strided:
+        layout = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
+        raise Unsupported(f"{which} has the layout {layout}; a plan is for dense tensors: give it as one, with .to_dense()")
+
+
+def check_batch_is_dense(batch, named):
+    found = _tensors((batch, named))
+    for place, tensor in enumerate(found):
+        check_dense(f"tensor {place + 1} of {len(found)} of the batch", tensor)
+
+
 def check_call(model: torch.nn.Module, batch, named):
     """Refuses a call that could not train."""
+    check_batch_is_dense(batch, named)
     found = _tensors((batch, named))
     if not found:
         raise Error("the batch has no tensor: call the step with what the model's forward takes, as step(x, y)")

@@ -29,8 +29,8 @@ from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
 from .refusals import (
-    check_call, check_gradients_are_on, check_leaves, check_model_has_numbers, check_search, device_of, failed,
-    forward_failure, quiet,
+    check_batch_is_dense, check_call, check_gradients_are_on, check_leaves, check_model_has_numbers, check_search,
+    device_of, failed, forward_failure, quiet,
 )  # fmt: skip
 
 _PLANNING = threading.RLock()  # the compiler's settings and the profiler are the process's
@@ -184,6 +184,7 @@ class _Shaped:
         self.compiling = False  # the compiler may be asked
         self.breaks: list[str] = []  # why the compiler broke the graph
         self.breaks_before: dict[str, int] = {}  # the compiler's counts, before it looked at the step
+        self.peaks: list[int] = []  # of the steps that were measured
         self.reserved: int | None = None  # of the GPU, as Report.reserved_bytes
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.device = device_of(step.model)
@@ -425,12 +426,17 @@ class _Shaped:
 
     @contextlib.contextmanager
     def _unchanged(self):
-        """Batch, buffers and random state are afterwards what they were before."""
+        """Batch, buffers and random state are afterwards what they were before. Hooks that run once a gradient is there do
+        not run: an optimizer's step in one could not be taken back."""
         batch = [x for x in pytree.tree_leaves((self.batch, self.named)) if isinstance(x, torch.Tensor)]
         gradients = [(x, x.grad) for x in batch if x.is_leaf and x.requires_grad]
         others = [x for m in self.step.model.modules() for x in vars(m).values() if isinstance(x, torch.Tensor)]
         kept = [x for x in [*batch, *self.step.model.buffers(), *others] if not x.is_inference()]
         kept = [(x, x._version, x.detach().clone()) for x in kept]
+        found = [x._post_accumulate_grad_hooks for x in [*self.step.model.parameters(), *batch]]
+        hooks = [(now, dict(now)) for now in found if now]
+        for now, _ in hooks:
+            now.clear()
         for x, _ in gradients:
             x.grad = None
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
@@ -443,6 +449,8 @@ class _Shaped:
                             x.detach().copy_(was)
                 for x, gradient in gradients:
                     x.grad = gradient
+                for now, were in hooks:
+                    now.update(were)
 
     def _run_once(self):
         return self.run(self.batch, self.named)
@@ -468,7 +476,8 @@ class _Shaped:
     def _new_breaks(self) -> list[str]:
         """Why the compiler broke the graph since _plan_and_run() began."""
         rows = counters["graph_break"].items()
-        return [" ".join(reason.split())[:200] for reason, n in rows if n > self.breaks_before.get(reason, 0)]
+        new = [" ".join(reason.split()) for reason, n in rows if n > self.breaks_before.get(reason, 0)]
+        return [reason.split(" Hint:")[0][:200].rstrip(" .") for reason in new]
 
     def _plan_and_run(self):
         self.breaks_before = dict(counters["graph_break"])
@@ -531,6 +540,7 @@ class _Shaped:
                 self._meter()
         with self._unchanged():
             measured = self._measure()
+        self.peaks.append(measured)
         if self.front and len(self.pieces) == 1:
             plan = self.pieces[0].planned.plan
             self.front.add(plan.order, plan.peak_bytes, measured, self.level)
@@ -553,10 +563,8 @@ class _Shaped:
             plan = self.pieces[0].planned.plan
             if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
                 return self._report(measured, round_)
-            if self.step.backend == "eager":
-                # a part in no graph may have its peak elsewhere than the plan: then all that is beside the plan is set aside
-                beside = measured - plan.peak_bytes if round_ > 1 and len(self.pieces) == 1 else 0
-                self.set_aside = max(self.set_aside + max(0, over), beside)
+            if self.step.backend == "eager" or (over > 0 and self.breaks and not self.shares):
+                self._set_aside(plan, measured, round_)
                 continue
             hopeless = self.refusal or (self.at_smallest and over > FAR * self.budget_bytes)
             if over > 0 and hopeless and self.level == self.top:
@@ -575,6 +583,15 @@ class _Shaped:
             if measured <= self.budget_bytes:
                 return self._report(measured, round_)
         raise self._too_large(measured, round_)
+
+    def _set_aside(self, plan: Plan, measured: int, round_: int):
+        """What the next plan leaves free. A part in no graph may have its peak elsewhere than the plan: then that is all
+        that was measured beside the plan, where setting aside less has not helped, or would give the same plan."""
+        aside = self.set_aside + max(0, measured - self.budget_bytes)
+        is_same = bool(self.breaks) and plan.peak_bytes <= self.budget_bytes - aside
+        if len(self.pieces) == 1 and (round_ > 1 or is_same):
+            aside = max(aside, measured - plan.peak_bytes)
+        self.set_aside = aside
 
     def _measure_smallest(self, refusal: DoesNotFit) -> int:
         """The peak of a step by the plan of the fewest bytes: what is beside a plan may be less there than was set aside.
@@ -599,9 +616,11 @@ class _Shaped:
             f"a plan within it took {self.set_aside} bytes more, and the smallest budget with a plan beside these is "
             f"{format_bytes(small)} ({small} bytes)"
         )
-        for reason in self.breaks:
-            sentence += f"; not all of the step is in its graphs, which are planned: {reason}"
-        return DoesNotFit(sentence, small, refusal.bound_bytes, refusal.op)
+        return DoesNotFit(sentence + self._beside_graphs(), small, refusal.bound_bytes, refusal.op)
+
+    def _beside_graphs(self) -> str:
+        """Why there is something that no plan can change, for a refusal."""
+        return "".join(f"; not all of the step is in its graphs, which are planned: {why}" for why in self.breaks[:1])
 
     def _again(self, plan: Plan, measured: int) -> bool:
         """Is another plan worth a round? In eager mode, where what ops take in the step is known only now; with fused
@@ -613,19 +632,17 @@ class _Shaped:
         loose = self.budget_bytes - measured > LOOSE * self.budget_bytes
         return loose and plan.overhead_percent > 1 and self.set_aside == 0 and not self.refusal
 
-    def _too_large(self, measured: int, rounds: int) -> Error:
+    def _too_large(self, measured: int, rounds: int) -> DoesNotFit:
         over = measured - self.budget_bytes
+        least = min([*self.peaks, *(row.measured_bytes for row in (self.front.rows if self.front else ()))])
         sentence = (
             f"after {rounds} plan{'s' if rounds > 1 else ''} a step still took {format_bytes(measured)} ({measured} bytes), "
             f"{over} above the budget"
         )
-        if not self.front:
-            return Error(sentence)
-        least = min([measured, *(row.measured_bytes for row in self.front.rows)])
         sentence += f"; the smallest peak that was measured is {format_bytes(least)} ({least} bytes)"
         refusal = self.refusal
-        if not refusal:
-            return DoesNotFit(sentence, least, self.resident, "")
+        if not refusal or self.breaks:
+            return DoesNotFit(sentence + self._beside_graphs(), least, self.resident, "")
         return DoesNotFit(f"{refusal}; {sentence}", least, refusal.bound_bytes, refusal.op)
 
 
@@ -658,6 +675,7 @@ class Step:
 
     def __call__(self, *batch, **named):
         check_gradients_are_on()
+        check_batch_is_dense(batch, named)
         key = self._key_of(batch, named)
         if key not in self._shaped:
             check_model_has_numbers(self.model)
