@@ -82,8 +82,9 @@ static plim_status run_while_far(plim_portfolio *portfolio, int64_t part, int64_
   return PLIM_OK;
 }
 
-/* A brief search: two rounds, from what covering has left where that is no plan. Without a plan then, one round from
- * `start`, with the min-memory search in it. Then run_while_far. */
+/* A brief search: two rounds, from what covering has left where that is no plan. Where the first has no plan either, no
+ * second one is made, but in a long graph. Without a plan then, one round from `start`, with the min-memory search in
+ * it. Then run_while_far. */
 static plim_status run_brief(plim_portfolio *portfolio, int64_t moves, int64_t end_ns) {
   const plim_incumbent *inc = portfolio->inc;
   const int32_t rounds = search_tuning.portfolio.rounds;
@@ -91,8 +92,10 @@ static plim_status run_brief(plim_portfolio *portfolio, int64_t moves, int64_t e
   if (part > moves) part = moves;
   int64_t left = moves - part;
   if (wants_covering(portfolio)) PLIM_TRY(plim_portfolio_cover(portfolio));
-  const plim_round_plan first = {.moves = part / rounds, .end_ns = end_ns, .goes_on = portfolio->lowest.n > 0};
-  PLIM_TRY(repeat_round(portfolio, first, rounds));
+  plim_round_plan first = {.moves = part / rounds, .end_ns = end_ns, .goes_on = portfolio->lowest.n > 0};
+  PLIM_TRY(repeat_round(portfolio, first, 1));
+  first.goes_on = goes_on(portfolio);
+  if (inc->has_best || plim_portfolio_is_long(portfolio)) PLIM_TRY(repeat_round(portfolio, first, rounds - 1));
   if (!inc->has_best) {
     const plim_round_plan seek = {
         .moves = part, .end_ns = end_ns, .goes_on = plim_portfolio_is_long(portfolio), .may_seek = 1};
