@@ -68,11 +68,11 @@ static plim_status repeat_round(plim_portfolio *portfolio, plim_round_plan plan,
 }
 
 /* Further rounds of `part` moves each while the best is far from its bound, until one gains too little, or `left` moves
- * are used up. */
-static plim_status run_while_far(plim_portfolio *portfolio, int64_t part, int64_t left, int64_t end_ns) {
+ * are used up. The round before gained what the best is faster than before_ns (INT64_MAX: enough). */
+static plim_status run_while_far(plim_portfolio *portfolio, int64_t part, int64_t left, int64_t end_ns,
+                                 int64_t before_ns) {
   const plim_incumbent *inc = portfolio->inc;
   const int64_t gain_ns = inc->problem->keep_all_ns / 100 * search_tuning.brief.gain_percent;
-  int64_t before_ns = INT64_MAX;
   for (; left > 0 && is_far(inc) && before_ns - inc->best_ns >= gain_ns && plim_now_ns() < end_ns; left -= part) {
     const plim_round_plan plan = {
         .moves = part < left ? part : left, .end_ns = end_ns, .goes_on = goes_on(portfolio), .may_seek = 1};
@@ -82,24 +82,28 @@ static plim_status run_while_far(plim_portfolio *portfolio, int64_t part, int64_
   return PLIM_OK;
 }
 
-/* A brief search: two rounds, from what covering has left where that is no plan. Without a plan then, one round from
- * `start`, with the min-memory search in it. Then run_while_far. */
+/* A brief search: two rounds, from what covering has left where that is no plan. Where the first has no plan either, no
+ * second one is made, but in a long graph. Without a plan then, one round from `start`, with the min-memory search in
+ * it. Then run_while_far, for which that round is the first of them. */
 static plim_status run_brief(plim_portfolio *portfolio, int64_t moves, int64_t end_ns) {
   const plim_incumbent *inc = portfolio->inc;
   const int32_t rounds = search_tuning.portfolio.rounds;
   int64_t part = search_tuning.brief.moves_an_op * (int64_t)inc->problem->n_ops;
   if (part > moves) part = moves;
-  int64_t left = moves - part;
+  int64_t left = moves - part, before_ns = INT64_MAX;
   if (wants_covering(portfolio)) PLIM_TRY(plim_portfolio_cover(portfolio));
-  const plim_round_plan first = {.moves = part / rounds, .end_ns = end_ns, .goes_on = portfolio->lowest.n > 0};
-  PLIM_TRY(repeat_round(portfolio, first, rounds));
+  plim_round_plan first = {.moves = part / rounds, .end_ns = end_ns, .goes_on = portfolio->lowest.n > 0};
+  PLIM_TRY(repeat_round(portfolio, first, 1));
+  first.goes_on = goes_on(portfolio);
+  if (inc->has_best || plim_portfolio_is_long(portfolio)) PLIM_TRY(repeat_round(portfolio, first, rounds - 1));
   if (!inc->has_best) {
     const plim_round_plan seek = {
         .moves = part, .end_ns = end_ns, .goes_on = plim_portfolio_is_long(portfolio), .may_seek = 1};
     PLIM_TRY(plim_portfolio_round(portfolio, &seek));
     left -= part;
+    before_ns = portfolio->first_ns;
   }
-  return run_while_far(portfolio, part, left, end_ns);
+  return run_while_far(portfolio, part, left, end_ns, before_ns);
 }
 
 /* The time of the next round. Those before may have taken no time that the clock shows. */
@@ -150,6 +154,7 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
                               .start = start,
                               .lowest = {.ctx = ctx},
                               .lowest_bytes = INT64_MAX,
+                              .first_ns = INT64_MAX,
                               .n = inc->task.options->threads > 1 ? inc->task.options->threads : 1};
   plim_status status;
   if (portfolio.n > PLIM_BATCH_MAX) portfolio.n = PLIM_BATCH_MAX;

@@ -116,6 +116,7 @@ plim_status plim_portfolio_round(plim_portfolio *portfolio, const plim_round_pla
       portfolio->leaves_start = 1;
       PLIM_TRY(plim_portfolio_find(portfolio, plan->may_seek));
     }
+    if (portfolio->first_ns == INT64_MAX && inc->has_best) portfolio->first_ns = inc->best_ns;
   }
   portfolio->leaves_start |= !inc->has_best;
   while (!inc->has_best && plan->may_seek && plim_now_ns() < plan->end_ns && may_try(portfolio)) {
