@@ -22,11 +22,8 @@ typedef struct plim_own_prepared {
   int64_t workspace_bytes;
 } plim_own_prepared;
 
-/* Can a variant of that name be prepared? It has 1 to PLIM_KERNEL_NAME_BYTES - 1 characters, and no '@', which is in the
- * names of kernels in parts. NULL is no name. */
-int plim_own_is_name(const char *name);
-
-/* PLIM_KERNEL_UNSUPPORTED: struct_bytes is not ours, there is no `run`, or there is neither a `list` nor such a name. */
+/* PLIM_KERNEL_UNSUPPORTED: struct_bytes is not ours, there is no `run`, or there is neither a `list` nor a name
+ * (plim_own_is_name). */
 int plim_own_add(plim_own_kernels *own, const plim_kernel_memory *memory, plim_op_kind kind,
                  const plim_own_kernel *kernel);
 void plim_own_release(plim_own_kernels *own, const plim_kernel_memory *memory);

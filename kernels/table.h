@@ -19,8 +19,8 @@ typedef struct plim_kernel_memory {
   void *user;
 } plim_kernel_memory;
 
-/* [count] elements of `size` bytes each, zeroed; NULL when memory is short, or when there is nothing to allocate. plim_kernel_release takes the same count
- * and size; NULL is legal there. */
+/* [count] elements of `size` bytes each, zeroed; NULL when memory is short or there is nothing to allocate.
+ * plim_kernel_release takes the same count and size; NULL is legal there. */
 void *plim_kernel_allocate(const plim_kernel_memory *memory, size_t count, size_t size);
 void plim_kernel_release(const plim_kernel_memory *memory, void *ptr, size_t count, size_t size);
 const plim_kernel_memory *plim_kernel_malloc(void); /* malloc, realloc and free */
@@ -73,6 +73,9 @@ typedef struct plim_own_kernel {
   void (*free)(void *user, void *state);
   void *user;
 } plim_own_kernel;
+
+/* Can a variant of that name be prepared? It has 1 to PLIM_KERNEL_NAME_BYTES - 1 characters and no '@'. NULL: no. */
+int plim_own_is_name(const char *name);
 
 /* One family of variants for one op kind. `list` writes at most `capacity` rows and returns how many it has (0 when
  * it does not serve this desc). `make` is handed the type's `user`, and prepares (op, variant) for a number of threads;

@@ -46,8 +46,8 @@ PLIM_MUST_USE plim_status plim_timeline_new(const plim_problem *problem, plim_ti
 void plim_timeline_free(plim_timeline *timeline); /* NULL is legal */
 
 /* Evaluate a schedule. PLIM_EPLAN, with a sentence, when it is not valid: an op never runs, a run breaks the rules of
- * `preds` or `closed_by`, an op of class effect or once runs twice, or first runs leave program order where that is fixed.
- * O(runs x operands). */
+ * `preds` or `closed_by`, an op of class effect or once runs twice, or first runs leave program order where that is
+ * fixed. O(runs x operands). */
 PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const plim_schedule *schedule);
 
 /* ==== variants (variant_selection.c) ==== */

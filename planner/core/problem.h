@@ -21,8 +21,8 @@
  *
  * An *item* is a storage that is not persistent: an op writes it, or it is an input that an op reads. Persistent
  * storages (param, state, staging) are one constant, `persistent_bytes`. A *choice* is a variant that the plan may
- * use. Each op has its fastest choice first. Left out are dominated variants, variants within 3 % of the fastest (choices.c) and
- * those whose numerics key the options forbid.
+ * use. Each op has its fastest choice first. Left out are dominated variants, variants within 3 % of the fastest
+ * (choices.c), and those whose numerics key the options forbid.
  *
  * Rules for a run of op v, whether it is the first or a repeat:
  *   preds      each of these ops has run at least once before it: producers of what v reads, updates that v must see

@@ -80,8 +80,8 @@ done:
   return status;
 }
 
-/* Drop the members among the boxes [from, to) if the rest still does not fit. *outcome is PLIM_PACK_IMPOSSIBLE where they are
- * dropped. Otherwise they are needed, or there is no answer. */
+/* Drop the members among the boxes [from, to) if the rest still does not fit. *outcome is PLIM_PACK_IMPOSSIBLE
+ * where they are dropped. Otherwise they are needed, or there is no answer. */
 static plim_status drop_if_not_needed(deletion_filter *filter, int32_t from, int32_t to, const uint8_t *all,
                                       plim_pack_outcome *outcome) {
   memset(filter->member + from, 0, (size_t)(to - from));

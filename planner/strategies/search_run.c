@@ -6,7 +6,7 @@
  *     plim_cut_suggest            the bound of the cut model, and a plan from it
  *     start_deep_or_long          Rotor's plan and greedy covering, in long graphs and at deep budgets
  *     plim_start_from_replay      replays of program order in the arena
- *     plim_portfolio_run          rounds, from the schedule that the others left in `start` (planner/search/portfolio.c)
+ *     plim_portfolio_run          rounds, from the schedule that these left in `start` (planner/search/portfolio.c)
  *       plim_portfolio_round      one round, by one searcher or by several (portfolio_round.c)
  *         plim_searcher_anneal    one annealing run; each schedule that fits is submitted (searcher.c)
  *           plim_anneal_run       makes a move, and accepts or undoes it (anneal.c)

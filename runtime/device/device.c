@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/own.h"
 #include "runtime/device/device_internal.h"
 
 static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim, &plim_device_cuda};
