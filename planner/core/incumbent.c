@@ -73,7 +73,6 @@ done:
 void plim_incumbent_end(plim_incumbent *inc) {
   if (!inc) return;
   plim_context *ctx = inc->problem->ctx;
-  if (plim_now_ns() >= plim_plan_task_deadline(&inc->task, 100)) plim_effort_strike(ctx);
   end_own(ctx, inc->own);
   plim_schedule_free(&inc->best);
   plim_schedule_free(&inc->conflict);

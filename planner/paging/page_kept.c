@@ -48,7 +48,7 @@ typedef struct kept_plans {
   plim_plans *plans;                  /* of the file for these rates; NULL: none */
   plim_plan *best;      /* the best one within budgets and deadline, with the rates of this call; NULL: none */
   int32_t best_is_here; /* 1: it is of the file for these rates */
-  int64_t strikes;      /* of the context, before the search */
+  int64_t started_ns;   /* begin of the search */
 } kept_plans;
 
 /* ---- which file ---- */
@@ -287,12 +287,14 @@ static int is_of_use_with(const kept_plans *kept, const plim_plan *other, const 
   return is || (has_links(kept, other) && plim_paging_is_better(kept->options->paging, other, plan));
 }
 
-/* Has the search ended before its end? Where a limit of time ended a part of it, it has, unless its plan is one that
- * nothing beats, or any plan was enough. */
+/* Has the search ended before its end? With a time limit, parts of the search have shares of it. None of these was over
+ * while the whole took less than a thousandth. Else the search counts as cut short, unless its plan is one that nothing
+ * beats, or any plan was enough. */
 static int was_cut_short(const kept_plans *kept, const plim_plan *plan) {
   const plim_paging *paging = kept->options->paging;
+  const int64_t limit_ns = kept->options->time_limit_ns;
   if (plim_effort_over(kept->ctx, PLIM_EFFORT_LOOK)) return 1;
-  if (plim_effort_strikes(kept->ctx) == kept->strikes || paging->first_plan) return 0;
+  if (limit_ns <= 0 || plim_now_ns() - kept->started_ns < limit_ns / 1000 || paging->first_plan) return 0;
   return paging->powers || plan->time_ns > plan->bound_ns;
 }
 
@@ -359,7 +361,7 @@ static plim_status make_or_take_kept(kept_plans *kept, plim_plan **out, int32_t 
   PLIM_TRY(read_file(kept, kept->path, 0, &kept->plans));
   PLIM_TRY(read_others(kept));
   if (kept->is_known) return take(kept, out, from_front);
-  kept->strikes = plim_effort_strikes(kept->ctx);
+  kept->started_ns = plim_now_ns();
   plim_status status = plim_paging_make(kept->ctx, kept->graph, kept->profile, kept->options, &plan);
   if (status != PLIM_OK && status != PLIM_ENOFIT && status != PLIM_ECANCEL) return status;
   if (kept->best && (!plan || plim_paging_is_better(kept->options->paging, kept->best, plan))) {

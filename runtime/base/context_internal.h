@@ -11,7 +11,6 @@ typedef struct plim_effort {
   atomic_llong deadline_ns; /* or PLIM_TIME_UNLIMITED */
   atomic_llong unseen;      /* work since the clock was read */
   atomic_llong late;        /* work after the end */
-  atomic_llong strikes;     /* deadlines that were over, forks' too */
   atomic_int over;          /* 1: the clock was after the deadline */
   plim_effort_clock *clock; /* NULL: plim_now_ns */
   void *clock_user;

@@ -40,12 +40,10 @@ plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status sta
 }
 
 /* Read the clock, and set `over` when the deadline is over. */
-static int look(plim_context *ctx) {
-  plim_effort *effort = &ctx->effort;
+static int look(plim_effort *effort) {
   store(&effort->unseen, 0);
   if (effort_now(effort) < load(&effort->deadline_ns)) return 0;
   atomic_store_explicit(&effort->over, 1, memory_order_relaxed);
-  plim_effort_strike(ctx);
   return 1;
 }
 
@@ -58,15 +56,7 @@ int plim_effort_over(plim_context *ctx, int64_t work) {
   }
   if (load(&e->deadline_ns) == PLIM_TIME_UNLIMITED) return 0;
   store(&e->unseen, load(&e->unseen) + work);
-  return load(&e->unseen) >= PLIM_EFFORT_LOOK && look(ctx);
-}
-
-void plim_effort_strike(plim_context *ctx) {
-  for (; ctx; ctx = ctx->parent) atomic_fetch_add_explicit(&ctx->effort.strikes, 1, memory_order_relaxed);
-}
-
-int64_t plim_effort_strikes(const plim_context *ctx) {
-  return load(&ctx->effort.strikes);
+  return load(&e->unseen) >= PLIM_EFFORT_LOOK && look(e);
 }
 
 int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns) {

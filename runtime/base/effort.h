@@ -48,13 +48,6 @@ int plim_effort_over(plim_context *ctx, int64_t work);
 int64_t plim_effort_deadline(const plim_context *ctx);
 int64_t plim_effort_left_ns(const plim_context *ctx);
 
-/* How many deadlines were found to be over since the context was made, also those of its forks and of tasks (see
- * plim_effort_strike). Where the number stays, no limit of time changed what the work found. Thread-safe. */
-int64_t plim_effort_strikes(const plim_context *ctx);
-
-/* Count a deadline that was over, and that plim_effort_over was not asked about. */
-void plim_effort_strike(plim_context *ctx);
-
 /* ---- for tests ---- */
 
 /* Read this clock in place of plim_now_ns for the deadline; NULL: the real one. */

@@ -53,24 +53,6 @@ Test(effort, the_clock_is_read_once_for_so_much_work_and_the_end_is_remembered) 
   plim_context_free(ctx);
 }
 
-Test(effort, deadlines_that_are_over_are_counted_those_of_a_fork_too) {
-  int64_t reads = 0;
-  plim_context *ctx = context_with_clock(&reads), *fork = NULL;
-  const int64_t outer_ns = plim_effort_begin(ctx, 2);
-  cr_assert_eq(plim_context_fork(ctx, &fork), PLIM_OK);
-  cr_expect(!plim_effort_over(ctx, PLIM_EFFORT_LOOK));
-  cr_expect_eq(plim_effort_strikes(ctx), 0);
-  cr_expect(plim_effort_over(fork, PLIM_EFFORT_LOOK));
-  cr_expect(plim_effort_over(fork, PLIM_EFFORT_LOOK));
-  cr_expect_eq(plim_effort_strikes(ctx), 1);
-  cr_expect(plim_effort_over(ctx, PLIM_EFFORT_LOOK));
-  cr_expect_eq(plim_effort_strikes(ctx), 2);
-  cr_expect_eq(plim_effort_strikes(fork), 1);
-  cr_expect_eq(plim_effort_end(ctx, outer_ns, PLIM_OK), PLIM_OK);
-  plim_context_free(fork);
-  plim_context_free(ctx);
-}
-
 Test(effort, the_end_of_a_part_is_not_the_end_of_the_whole) {
   int64_t reads = 0;
   plim_context *ctx = context_with_clock(&reads);
