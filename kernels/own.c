@@ -41,7 +41,7 @@ static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op,
     (void)snprintf(info->name, sizeof info->name, "%s", kernel->name);
   }
   for (int i = 0; i < listed && i < PLIM_KERNEL_VARIANTS; i++) {
-    if (!info[i].name[0] || memchr(info[i].name, '@', sizeof info[i].name)) continue;
+    if (memchr(info[i].name, 0, sizeof info[i].name) && !plim_own_is_name(info[i].name)) continue;
     if (!info[i].numerics_key[0])
       (void)snprintf(info[i].numerics_key, sizeof info[i].numerics_key, "own:%.27s", info[i].name);
     if (n < i) info[n] = info[i];

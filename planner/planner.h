@@ -113,7 +113,7 @@ typedef struct plim_plan_options {
    * are nodes of its tree, after the first one; for a relaxation they are pivots. 0, and no time limit: a default */
   int64_t iterations;
   /* 1: "search" takes little time: 250 moves an op, and more of `iterations` while its plan is far from the bound and
-   * rounds gain (docs/planner.md). It leaves the plan front alone. The fewest bytes, before a refusal, are not brief */
+   * rounds gain (docs/planner.md). It leaves the plan front alone. The search for the fewest bytes is not shortened */
   int32_t brief;
   /* > 0: a limit on the whole call. Searches end there, other work 50 ms and a twentieth of the limit later. What
    * follows, to write and check the plan or to explain the refusal, is linear in graph and plan. In plim_plan_make and

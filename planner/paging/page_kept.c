@@ -10,7 +10,7 @@
  * A plan of a file has the name of the search that it comes from, by budgets and effort. A search is not repeated with
  * equal budgets, rates and effort: the best kept plan is taken. A search that was cut short has no such name, since
  * what it finds depends on what else the machine does. It is repeated, and the better plan is taken. A plan with the
- * name of a search stays in the file, also beside a better one.
+ * name of a search stays in the file for a while, also beside a better one.
  *
  * A kept plan is believed as far as this call can see: its variants are rows of the profile, keep-all takes what the
  * profile says, its bound is not above that of this call, and the checker proves it with the times that the links have
@@ -31,7 +31,13 @@
 #include "runtime/graph/profile_internal.h"
 
 static const int64_t max_bytes = INT64_C(64) << 20; /* of all such files together; a larger one holds no plans */
-enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16, SEARCH_HASH = 20 };
+enum {
+  FILES = 8,         /* that a call reads */
+  SEARCHES_MAX = 16, /* plans of a file that are of no other use than the name of their search */
+  HASH = 24,
+  PREFIX_BYTES = HASH + 16,
+  SEARCH_HASH = 20
+};
 static const char search_prefix[] = "search ";
 
 typedef struct kept_plans {
@@ -308,15 +314,13 @@ static void name_plan(const kept_plans *kept, int cut_short, char name[PLIM_PLAN
   } while (kept->plans && plim_plans_find(kept->plans, name));
 }
 
-/* Is the kept plan still of use beside that of this call? The name of a search that reached its end always is: without
- * it the search would be repeated. */
-static int stays(const kept_plans *kept, int32_t i, const plim_plan *plan) {
-  const char *name = kept->plans->name[i];
-  return strncmp(name, search_prefix, sizeof search_prefix - 1) == 0 ||
-         is_of_use_with(kept, kept->plans->plan[i], plan);
+/* Has the kept plan the name of a search? Without it the search would be repeated. */
+static int is_of_search(const kept_plans *kept, int32_t i) {
+  return strncmp(kept->plans->name[i], search_prefix, sizeof search_prefix - 1) == 0;
 }
 
-/* The plan, and those kept that are of use beside it. What cannot be written is not kept. */
+/* The plan; those kept that are of use beside it; and at most SEARCHES_MAX that have no other use than the name of
+ * their search, the latest first. What cannot be written is not kept. */
 static plim_status save_plans(const kept_plans *kept, const plim_plan *plan, int32_t is_kept) {
   const int cut_short = was_cut_short(kept, plan);
   char own[PLIM_PLANS_NAME_BYTES];
@@ -327,10 +331,16 @@ static plim_status save_plans(const kept_plans *kept, const plim_plan *plan, int
   name_plan(kept, cut_short, own);
   list[n] = plan;
   name[n++] = own;
-  for (int32_t i = 0; kept->plans && i < kept->plans->n && n < PLIM_PLANS_MAX; i++) {
-    if (strcmp(kept->plans->name[i], own) == 0 || !stays(kept, i, plan)) continue;
-    list[n] = kept->plans->plan[i];
-    name[n++] = kept->plans->name[i];
+  const int32_t n_kept = kept->plans ? kept->plans->n : 0;
+  int32_t max = PLIM_PLANS_MAX;
+  for (int of_use = 1; of_use >= 0; of_use--) {
+    for (int32_t i = 0; i < n_kept && n < max; i++) {
+      if (strcmp(kept->plans->name[i], own) == 0) continue;
+      if (is_of_use_with(kept, kept->plans->plan[i], plan) != of_use || (!of_use && !is_of_search(kept, i))) continue;
+      list[n] = kept->plans->plan[i];
+      name[n++] = kept->plans->name[i];
+    }
+    max = n + SEARCHES_MAX < max ? n + SEARCHES_MAX : max;
   }
   plim_text document = {.ctx = kept->ctx};
   plim_plans_write(&document, n, name, list);

@@ -82,7 +82,7 @@ typedef struct plim_portfolio {
   plim_portfolio_member *member; /* [n] */
   plim_schedule lowest;      /* of the min-memory searches, or of a brief search's covering; empty: neither has one */
   int64_t lowest_bytes;      /* packed, of the min-memory searches; INT64_MAX: they have none */
-  int64_t first_ns;          /* time of the plan with which a round had one first; INT64_MAX: none had */
+  int64_t first_ns;          /* time of the best after the annealing run that first had one; INT64_MAX: none had */
   int32_t has_covered;       /* 1: covering has looked for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
   atomic_int halt;           /* 1: a searcher has met the bound */

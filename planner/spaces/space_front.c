@@ -108,11 +108,12 @@ static plim_status check_and_plan(space_front *front) {
   if (front->space < 0 || front->space >= front->platform->n_spaces) {
     return plim_fail(front->ctx, PLIM_EUSAGE, "platform %s has no space %d", front->platform->name, front->space);
   }
-  PLIM_TRY(find_least(front));
   const int64_t min_ns = spaces_tuning.program.search_ns_min, given_ns = front->sweep.time_limit_ns;
   const int64_t limit_ns = given_ns > 0 && given_ns < min_ns ? min_ns : given_ns;
   int64_t outer_ns = plim_effort_begin(front->ctx, plim_effort_deadline_of(front->sweep.started_ns, limit_ns));
-  PLIM_TRY(plim_effort_end(front->ctx, outer_ns, plim_budget_sweep_run(&front->sweep)));
+  plim_status status = find_least(front);
+  if (status == PLIM_OK) status = plim_budget_sweep_run(&front->sweep);
+  PLIM_TRY(plim_effort_end(front->ctx, outer_ns, status));
   return share_plans(front);
 }
 

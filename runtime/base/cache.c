@@ -73,7 +73,9 @@ int plim_cache_lock(const char *path) {
 }
 
 void plim_cache_unlock(int lock) {
-  if (lock >= 0) (void)close(lock);
+  if (lock < 0) return;
+  (void)flock(lock, LOCK_UN); /* a child process may have the descriptor, too */
+  (void)close(lock);
 }
 
 void plim_cache_touch(const char *path) {

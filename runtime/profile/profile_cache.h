@@ -53,8 +53,8 @@ PLIM_MUST_USE plim_status plim_profile_cache_drop(const plim_device *device, con
 
 /* Read the file again, add the times of the cases, and which cases were left out, in place of older rows, and replace
  * the file. A variant that failed in the meantime stays left out. The folder is made, and locked against other
- * processes that store (cache.h), so that no row of theirs is lost. Returns only PLIM_ENOMEM: when the file cannot be
- * written, the next run measures again. */
+ * processes that store (plim_cache_lock), so that no row of theirs is lost; without a lock a row may be. Returns only
+ * PLIM_ENOMEM: when the file cannot be written, the next run measures again. */
 PLIM_MUST_USE plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set);
 
 #endif

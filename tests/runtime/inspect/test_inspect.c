@@ -164,7 +164,6 @@ static int makes_room(const plim_plan *plan, int64_t bytes, const plim_absence *
   return rest.n_buffers < plan->n_buffers && offset <= plan->budget_bytes - bytes;
 }
 
-/* What an absence says, from plain loops. */
 /* The first command from `from` on that reads the storage; n_commands: none does. */
 static int32_t next_read(const rig *r, int32_t storage, int32_t from) {
   int32_t j = from;
@@ -213,6 +212,7 @@ static void check_cheapest(const rig *r, int32_t s, const plim_absence *a) {
   if (a->other >= 0) cr_assert_eq(a->other_ns, best_ns);
 }
 
+/* What an absence says, from plain loops. */
 static void check_absence(const rig *r, int32_t s, int32_t step, const plim_absence *a) {
   const plim_plan *plan = r->plan;
   if (is_resident(r, s, step)) {

@@ -119,5 +119,5 @@ Test(paged_run, the_time_of_copies_beside_a_run_is_that_of_a_plain_loop) {
     }
   }
   cr_assert_gt(sum_ns, 0);
-  plim_context_free(ctx);
+  plim_test_context_end(ctx);
 }

@@ -341,18 +341,19 @@ Test(profiler, a_process_keeps_the_rows_that_another_stored_since_it_read_the_ca
   plim_profile_cache_close(&both);
 }
 
-enum { STORERS = 4, STORES = 8 };
+enum { STORERS = 2, STORES = 4 };
 
 /* What one of several threads stores: the times of STORES variants from `first` on. */
 typedef struct storer {
   const char *folder;
-  int first;
+  int first, has_context;
 } storer;
 
 static void *store_some(void *arg) {
-  const storer *s = arg;
+  storer *s = arg;
   plim_context *own = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &own), PLIM_OK);
+  s->has_context = plim_context_new(NULL, NULL, &own) == PLIM_OK;
+  if (!s->has_context) return NULL;
   plim_profile_cache cache = open_cache(own, s->folder);
   for (int i = 0; i < STORES; i++) store_one(&cache, s->first + i);
   plim_profile_cache_close(&cache);
@@ -364,10 +365,10 @@ Test(profiler, no_row_is_lost_when_several_store_at_once) {
   pthread_t thread[STORERS];
   storer row[STORERS];
   for (int i = 0; i < STORERS; i++) {
-    row[i] = (storer){plim_test_path("."), i * STORES};
+    row[i] = (storer){plim_test_path("."), i * STORES, 0};
     cr_assert_eq(pthread_create(&thread[i], NULL, store_some, &row[i]), 0);
   }
-  for (int i = 0; i < STORERS; i++) cr_assert_eq(pthread_join(thread[i], NULL), 0);
+  for (int i = 0; i < STORERS; i++) cr_assert(pthread_join(thread[i], NULL) == 0 && row[i].has_context);
   plim_profile_cache all = open_cache(ctx, plim_test_path("."));
   cr_assert_eq(all.n, STORERS * STORES, "%d rows", (int)all.n);
   plim_profile_cache_close(&all);

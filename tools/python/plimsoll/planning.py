@@ -24,10 +24,12 @@ class DoesNotFit(Error):
     smallest_bytes  the smallest budget for which a plan was found
     bound_bytes     proven: no plan exists below this
     op              the name of the op that sets bound_bytes
+    measured        plans were found, and the steps by them that were measured took more than the budget
     """
 
-    def __init__(self, sentence: str, smallest_bytes: int, bound_bytes: int, op: str):
+    def __init__(self, sentence: str, smallest_bytes: int, bound_bytes: int, op: str, measured: bool = False):
         super().__init__(sentence)
+        self.measured = measured
         self.smallest_bytes, self.bound_bytes, self.op = smallest_bytes, bound_bytes, op
 
 

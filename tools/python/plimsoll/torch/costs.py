@@ -143,7 +143,8 @@ def _modelled(joint: Joint, node: fx.Node, bytes_per_ns: float = BYTES_PER_NS) -
 
 
 def _is_for_inductor(node: fx.Node) -> bool:
-    """Inductor makes a kernel of it. What runs by itself is a sequence of ops with results of their own, as of a pooling."""
+    """Is it an op that Inductor alone makes a kernel of? Eager mode runs a sequence of other ops for it, as for a pooling, so
+    that its time and bytes there say nothing."""
     return getattr(node.target, "namespace", "") == "prims"
 
 

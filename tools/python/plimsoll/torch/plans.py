@@ -13,7 +13,7 @@ from .capture import trace
 from .costs import Costs
 from .joint import Joint
 from .memory import resident_bytes
-from .refusals import check_call, check_search
+from .refusals import check_batch_is_dense, check_call, check_search
 
 
 @dataclasses.dataclass
@@ -116,6 +116,7 @@ def _graph(model: torch.nn.Module, batch: tuple, measure: bool, backend: str) ->
     if not isinstance(batch, (tuple, list)):
         raise TypeError(f"example_inputs is a tuple of what the model's forward takes, as (x, y), not {type(batch).__name__}")
     batch = tuple(batch)
+    check_batch_is_dense(batch, {})
     check_call(model, batch, {})
     joint = trace(model, batch, backend)
     return joint.planner_graph(Costs().of(joint, measure), bytes_beside(model, batch, [joint]))

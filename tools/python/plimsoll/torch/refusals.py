@@ -83,8 +83,7 @@ def check_batch_is_dense(batch, named):
 
 
 def check_call(model: torch.nn.Module, batch, named):
-    """Refuses a call that could not train."""
-    check_batch_is_dense(batch, named)
+    """Refuses a call that could not train, with a batch that check_batch_is_dense has let pass."""
     found = _tensors((batch, named))
     if not found:
         raise Error("the batch has no tensor: call the step with what the model's forward takes, as step(x, y)")

@@ -634,7 +634,8 @@ class _Shaped:
 
     def _too_large(self, measured: int, rounds: int) -> DoesNotFit:
         over = measured - self.budget_bytes
-        least = min([*self.peaks, *(row.measured_bytes for row in (self.front.rows if self.front else ()))])
+        measurements = [*self.peaks, *(row.measured_bytes for row in (self.front.rows if self.front else ()))]
+        least = min(peak for peak in measurements if peak > self.budget_bytes)
         sentence = (
             f"after {rounds} plan{'s' if rounds > 1 else ''} a step still took {format_bytes(measured)} ({measured} bytes), "
             f"{over} above the budget"
@@ -642,7 +643,7 @@ class _Shaped:
         sentence += f"; the smallest peak that was measured is {format_bytes(least)} ({least} bytes)"
         refusal = self.refusal
         if not refusal or self.breaks:
-            return DoesNotFit(sentence + self._beside_graphs(), least, self.resident, "")
+            return DoesNotFit(sentence + self._beside_graphs(), least, self.resident, "", measured=True)
         return DoesNotFit(f"{refusal}; {sentence}", least, refusal.bound_bytes, refusal.op)
 
 
@@ -727,6 +728,8 @@ class Step:
 
     def _with_batch(self, refusal: DoesNotFit, batch) -> DoesNotFit:
         budget = self.budget_bytes
+        if refusal.measured:  # by plans alone the batch fits
+            return refusal
         fits = largest_batch(self.model, batch, budget, self.backend) if budget else None
         if not fits:
             return refusal
