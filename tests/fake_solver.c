@@ -16,7 +16,7 @@ static void fill(double *point, double value) {
 /* Two better points on the way, and an answer that is better still. */
 static plim_status answers(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
                            double *point) {
-  double found[COLUMNS];
+  double found[COLUMNS + 1] = {0}; /* one more number for a count that is written over */
   (void)c, (void)m;
   for (int i = 0; i < 2; i++) {
     fill(found, 30 - 10 * i);
