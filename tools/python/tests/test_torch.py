@@ -961,16 +961,16 @@ class Fused(unittest.TestCase):
         self.assertEqual(len(keys), 2)
 
     def test_of_measured_plans_the_fastest_within_a_budget_is_taken(self):
-        from plimsoll.torch.front import Front
+        from plimsoll.torch.front import Front, Row
 
         graph = plimsoll.Graph()
         now = graph.add_storage("activation", 8)
         graph.add_op("a", [], [now], 5)
         graph.add_op("b", [now], [graph.add_storage("output", 8)], 7)
         front = Front(pathlib.Path(self.folder.name), graph, "here")
-        front.add([0, 1], 100, 90, False)
-        front.add([0, 0, 1], 80, 95, False)
-        front.add([0, 0, 1], 80, 60, True)
+        front.add(Row([0, 1], 100, 90))
+        front.add(Row([0, 0, 1], 80, 95))
+        front.add(Row([0, 0, 1], 80, 60, 1))
         again = Front(pathlib.Path(self.folder.name), graph, "here")
         self.assertEqual(again.fastest(89).order, [0, 0, 1])
         self.assertEqual(again.fastest(90).order, [0, 1])

@@ -21,12 +21,14 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
+from . import grouped
 from .fusion import is_fusible
 from .joint import Joint, argument, storage_bytes, storage_of, tensors
 from .memory import peak_bytes
 
 aten = torch.ops.aten
 MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time
+TOO_SLOW = 3.0  # times the fastest way to divide an op: smaller parts are not looked at
 FLOPS_PER_NS, BYTES_PER_NS, CALL_NS = 50.0, 10.0, 2000  # of the model: a few cores of a server
 
 
@@ -98,7 +100,8 @@ def copied_filters_bytes(joint: Joint) -> int:
     return sum(found.values())
 
 
-def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
+def _measure(node: fx.Node, channels_last: bool = False, at_once: int = 0) -> Cost:
+    """at_once: groups of a part; 0: the op is not divided."""
     arguments, keywords = pytree.tree_map(
         lambda leaf: _made_up(leaf.meta["val"]) if isinstance(leaf, fx.Node) else leaf, (node.args, node.kwargs)
     )
@@ -106,6 +109,8 @@ def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
         arguments = pytree.tree_map_only(torch.Tensor, _channels_last, arguments)
     device = next((t.device for t in tensors((arguments, keywords))), torch.device("cpu"))
     op: typing.Any = node.target
+    if at_once:
+        op, arguments = grouped.IN_PARTS, grouped.arguments(arguments, at_once)
     most, result = peak_bytes(lambda: op(*arguments, **keywords), device)
     outputs = _new_bytes(result, (arguments, keywords))
     workspace = max(0, most - sum(outputs))
@@ -232,16 +237,35 @@ class Costs:
         if joint.fused and (is_fusible(node) or _is_for_inductor(node)):
             value = next(iter(tensors(node.meta.get("val"))), None)
             return _modelled(joint, node, self._bytes_per_ns(torch.device("cpu") if value is None else value.device))
-        key = key_of(node) + (" channels last" if channels_last else "")
+        try:
+            return self._measured(node, channels_last)
+        except (RuntimeError, NotImplementedError):  # an op that Inductor alone can run
+            return _modelled(joint, node)
+
+    def _measured(self, node: fx.Node, channels_last: bool, at_once: int = 0) -> Cost:
+        key = key_of(node) + (" channels last" if channels_last else "") + (f" {at_once} at once" if at_once else "")
         if key not in self.known:
-            try:
-                cost = _measure(node, channels_last)
-            except (RuntimeError, NotImplementedError):  # an op that Inductor alone can run
-                return _modelled(joint, node)
+            cost = _measure(node, channels_last, at_once)
             self.known[key] = [cost.time_ns, cost.workspace_bytes, *cost.outputs]
             self.measured += 1
         time_ns, workspace, *outputs = self.known[key]
         return Cost(time_ns, workspace, tuple(outputs))
+
+    def ways(self, joint: Joint) -> dict[fx.Node, list[tuple[Cost, int]]]:
+        """Of backwards of many groups, where images have the layout channels last: (cost, groups at once; 0: it is not
+        divided), the fastest first, and of the slower ones those that take less for themselves."""
+        nodes = [node for node in joint.nodes if grouped.can_be_divided(node)]
+        return self._all(lambda: {node: self._ways(node) for node in nodes})
+
+    def _ways(self, node: fx.Node) -> list[tuple[Cost, int]]:
+        found = [(self._measured(node, True), 0)]
+        for at_once in grouped.parts(argument(node, 9)):
+            found.append((self._measured(node, True, at_once), at_once))
+            if found[-1][0].time_ns > TOO_SLOW * min(cost.time_ns for cost, _ in found):
+                break
+        found.sort(key=lambda way: (way[0].time_ns, way[0].workspace_bytes))
+        least = [min((cost.workspace_bytes for cost, _ in found[:place]), default=1 << 62) for place in range(len(found))]
+        return [way for way, most in zip(found, least) if way[0].workspace_bytes < most]
 
     def _bytes_per_ns(self, device: torch.device) -> float:
         """Of a kernel that reads and writes memory and does little else."""

@@ -14,8 +14,8 @@ import tempfile
 from ..planning import Graph
 
 MOST_ROWS = 50
-FORM = 4  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
-# and before form 4 inputs that no kernel reads stayed to the end of a call
+FORM = 5  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
+# before form 4 inputs that no kernel reads stayed to the end of a call, and before form 5 no op ran in parts
 
 
 @dataclasses.dataclass
@@ -24,6 +24,8 @@ class Row:
     planned_bytes: int
     measured_bytes: int
     level: int = 0  # of inductor.set_level(), at which it was compiled
+    parts: list[list[int]] = dataclasses.field(default_factory=list)  # as Levels.divide() returns
+    longer_ns: int = 0  # by these parts
 
 
 class Front:
@@ -42,7 +44,15 @@ class Front:
         try:
             rows = json.loads(self.path.read_text(encoding="utf-8"))
             found = [
-                Row([int(op) for op in r["order"]], int(r["planned"]), int(r["measured"]), int(r["level"])) for r in rows
+                Row(
+                    [int(op) for op in r["order"]],
+                    int(r["planned"]),
+                    int(r["measured"]),
+                    int(r["level"]),
+                    [[int(place), int(n)] for place, n in r["parts"]],
+                    int(r["longer"]),
+                )
+                for r in rows
             ]
         except (OSError, ValueError, KeyError, TypeError):
             return []
@@ -50,7 +60,14 @@ class Front:
 
     def _write(self):
         rows = [
-            {"order": r.order, "planned": r.planned_bytes, "measured": r.measured_bytes, "level": r.level}
+            {
+                "order": r.order,
+                "planned": r.planned_bytes,
+                "measured": r.measured_bytes,
+                "level": r.level,
+                "parts": r.parts,
+                "longer": r.longer_ns,
+            }
             for r in self.rows
         ]
         try:
@@ -65,15 +82,18 @@ class Front:
         """Of the ops; with a level, what a step takes longer at it too."""
         return sum(self.graph.ops[op].time_ns for op in order) + (self.level_ns[level] if level is not None else 0)
 
-    def add(self, order: list[int], planned_bytes: int, measured_bytes: int, level: int):
-        """The highest measurement of an order counts."""
-        same = [row for row in self.rows if row.order == order and row.level == level]
-        most = max([measured_bytes, *(row.measured_bytes for row in same)])
+    def row_time_ns(self, row: Row) -> int:
+        return self.time_ns(row.order, row.level) + row.longer_ns
+
+    def add(self, new: Row):
+        """The highest measurement of an order with the same level and parts counts."""
+        same = [row for row in self.rows if (row.order, row.level, row.parts) == (new.order, new.level, new.parts)]
+        most = max([new.measured_bytes, *(row.measured_bytes for row in same)])
         self.rows = [row for row in self.rows if row not in same][-MOST_ROWS + 1 :]
-        self.rows.append(Row(order, planned_bytes, most, level))
+        self.rows.append(dataclasses.replace(new, measured_bytes=most))
         self._write()
 
     def fastest(self, budget_bytes: int) -> Row | None:
         """Of those within the budget; of equally fast ones one at the lowest level, then that with the lowest peak."""
         rows = [row for row in self.rows if row.measured_bytes <= budget_bytes]
-        return min(rows, key=lambda row: (self.time_ns(row.order, row.level), row.level, row.measured_bytes, row.order), default=None)
+        return min(rows, key=lambda row: (self.row_time_ns(row), row.level, row.measured_bytes, row.order), default=None)

@@ -18,6 +18,7 @@ from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent,
 from torch.utils import _pytree as pytree
 
 from ..planning import Error, Graph, _library
+from . import grouped
 from .memory import rounded
 
 if typing.TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Joint:
         forward, backward, *_ = _extract_fwd_bwd_outputs(module, num_fwd_outputs=n_forward_outputs)
         self.forward_outputs, self.backward_outputs = list(forward), list(backward)
         self.workspaces: dict[fx.Node, tuple[int, ...]] = {}  # by level of inductor.set_level(), where they are known
+        self.at_once: dict[fx.Node, int] = {}  # of grouped.py: the groups of a part; 0: not divided
         self.storage: dict[int, Storage] = {}
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
@@ -168,6 +170,11 @@ class Joint:
                         self.mutated.add(storage_of(tensor))
                     storage.returned |= not update
                     storage.by_forward |= forward
+
+    @staticmethod
+    def is_last(node: fx.Node) -> bool:
+        """Do the images of the backward of a convolution have the layout channels last in the model's own step?"""
+        return argument(node, 1).meta["val"].is_contiguous(memory_format=torch.channels_last)
 
     def primal_bytes(self) -> int:
         return sum(s.n_bytes for s in self.storage.values() if s.node is None and not s.tangent)
@@ -342,6 +349,8 @@ class Rebuilt:
             copy = self._without_statistics(node)
         else:
             copy = self.graph.node_copy(node, self._newest)
+        if self.joint.at_once.get(node):
+            self._divide(copy, self.joint.at_once[node])
         if node.target is aten.native_batch_norm_backward.default:
             self._forget_statistics(node, copy)
         copy.meta = {**copy.meta, "plimsoll_step": step, "plimsoll_workspaces": self.joint.workspaces.get(node, ())}
@@ -378,6 +387,10 @@ class Rebuilt:
                 for source in copy.all_input_nodes:
                     self._save(source)
         return self.views[key]
+
+    @staticmethod
+    def _divide(copy: fx.Node, at_once: int):
+        copy.target, copy.args = grouped.IN_PARTS, grouped.arguments(copy.args, at_once)
 
     def _without_statistics(self, node: fx.Node) -> fx.Node:
         x, weight, bias, _mean, _variance, training, momentum, epsilon = node.args

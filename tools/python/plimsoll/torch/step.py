@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import hashlib
 import threading
+import typing
 
 import torch
 from torch._dynamo.backends.debugging import boxed_nop
@@ -23,8 +24,7 @@ from torch.utils._ordered_set import OrderedSet
 
 from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
 from . import capture
-from .costs import Cost, Costs, copied_filters_bytes
-from .front import Front
+from .costs import Costs
 from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
@@ -33,14 +33,12 @@ from .refusals import (
     device_of, failed, forward_failure, quiet,
 )  # fmt: skip
 
+if typing.TYPE_CHECKING:
+    from .fused import FusedPlans
+
 _PLANNING = threading.RLock()  # the compiler's settings and the profiler are the process's
 FORM = 2  # of what is compiled for a plan, for caches: from 2 on inputs that no kernel reads end at once
 ROUNDS = 3
-TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
-AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for where nothing is recomputed
-AMPLE_PLAIN = 1.1  # the same at the highest level, where the plan itself is within a percent of the measured peak
-REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
-MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
 FAR = 0.02  # of the budget: a step that is further above it, by a plan of the smallest budget, is not planned again
 LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
 MOST_ROWS = 12  # of the report
@@ -170,17 +168,8 @@ class _Shaped:
         self.pieces: list[_Piece] = []
         self.shares: list[int] | None = None
         self.set_aside = 0
-        self.seed = 1  # of the search
-        self.at_smallest = False  # plans of the smallest budget were tried
         self.times: list[int] = []  # by step of the plan, as metered
-        self.front: Front | None = None
-        self.refusal: DoesNotFit | None = None
-        self.level = self.top = 0  # of inductor.set_level(): at which to compile, and the highest that differs
-        self.forecast_bytes: int | None = None  # of the compiler's scheduler, for the plan of this round
-        self.beyond = 0  # what was measured beyond such a forecast
-        self.level_ns = (0, 0, 0)  # by how much a step takes longer at a level
-        self.copied_bytes = 0  # of filters in another layout, which the forward keeps for the backward below level PLAIN
-        self.settled = False  # a measured plan is taken, where there is one within the budget
+        self.fused: FusedPlans | None = None  # None: ops run one by one
         self.compiling = False  # the compiler may be asked
         self.breaks: list[str] = []  # why the compiler broke the graph
         self.breaks_before: dict[str, int] = {}  # the compiler's counts, before it looked at the step
@@ -189,6 +178,10 @@ class _Shaped:
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.device = device_of(step.model)
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
+        if step.backend == "inductor":
+            from .fused import FusedPlans  # it imports the compiler
+
+            self.fused = FusedPlans(step.costs, self.device, self.resident, self._plan)
         self.budget_bytes: int = step.budget_bytes or 0  # 0: a share of what is known when the step is planned
         self.report = self._prepare()
         self.batch = self.named = None
@@ -204,178 +197,30 @@ class _Shaped:
         if keep_all and not self._new_breaks():
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
-        if step.backend == "inductor":
-            self._note_workspaces(joint, costs)
+        if self.fused:
+            self.fused.look_at(joint, costs, extra)
         if not self.budget_bytes:  # a percentage of more than this graph: see _first_run()
             assert keep_all
             found = keep_all
-        elif step.backend == "inductor" and self.shares is None:
-            found = self._plan_fused(graph, joint, joint.planner_graph(costs, extra, in_place=True), budget, split)
+        elif self.fused and self.shares is None:
+            found, graph = self.fused.plan(self.budget_bytes, budget, split), self.fused.graph()
         else:
             found = self._plan(graph, budget)
-        if step.backend == "inductor":
-            from . import inductor
-
-            inductor.set_level(self.level, self._room() if self.budget_bytes and not self.shares else None)
+        if self.fused:
+            self._set_level()
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all)))
         return found.order
 
-    def _note_workspaces(self, joint: Joint, costs: list[Cost]):
-        """What ops take for themselves at each level, for the forecast; convolutions take other bytes in other layouts."""
+    def _set_level(self):
         from . import inductor
 
-        last = self.step.costs.of_channels_last(joint)
-        self.top = inductor.PLAIN if last else max(self.top, inductor.APART)
-        self.copied_bytes = copied_filters_bytes(joint)
-        longer = self.step.costs.channels_last_ns(joint, costs, last) if last and self.device.type == "cpu" else 0
-        self.level_ns = (max(0, longer), max(0, longer), 0)
-        if longer > 0:
-            self.level = self.top
-        for node, cost in zip(joint.nodes, costs):
-            other = last.get(node, cost).workspace_bytes
-            joint.workspaces[node] = (other, other, cost.workspace_bytes)
+        assert self.fused
+        alone = self.budget_bytes > 0 and not self.shares
+        inductor.set_level(self.fused.level, self.fused.room_bytes() if alone else None)
 
-    def _plan_fused(self, graph: Graph, joint: Joint, in_place: Graph, budget_bytes: int, split) -> Plan:
-        """A plan of a graph whose kernels are fused: a measured one where none is faster, else one that keeps the budget by
-        the forecast of the compiler's scheduler."""
-        from . import inductor
-
-        if self.front is None:
-            about = f"{torch.__version__} {self.step.costs.path.name} {self.device.type}"
-            self.front = Front(self.step.costs.path.parent, graph, about, self.level_ns)
-        self.forecast_bytes = None
-        found = self._forecast(graph, in_place, budget_bytes)
-        if found.overhead_percent > TIGHT_PERCENT:
-            self.level = max(self.level, inductor.APART)
-        known = self._known(found)
-        if known:
-            return known
-        ample = AMPLE_PLAIN if self.level == inductor.PLAIN else AMPLE
-        if len(found.order) > len(graph.ops) or self.budget_bytes < ample * found.peak_bytes:
-            found = self._rehearsed(graph, in_place, joint, found, split)
-            return self._known(found) or found
-        return found
-
-    def _known(self, found: Plan) -> Plan | None:
-        """The fastest measured plan within the budget, where `found` is not faster, or was measured above the budget. The
-        level comes first: a plan is not taken at a higher one before its forecast at the lower one was too large."""
-        assert self.front
-        row = self.front.fastest(self.budget_bytes)
-        if not row:
-            return None
-        above = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
-        tried = any(old.level == self.level for old in above)
-        tried |= self.forecast_bytes is not None and self.forecast_bytes > self.budget_bytes
-        now_ns = self.front.time_ns(found.order, self.level)
-        as_fast = row.level <= self.level and self.front.time_ns(row.order, row.level) <= now_ns
-        if not (self.settled or tried or as_fast):
-            return None
-        self.level = row.level
-        return dataclasses.replace(
-            found,
-            order=row.order,
-            peak_bytes=row.planned_bytes,
-            time_ns=self.front.time_ns(row.order),
-            proved=False,
-            documents=None,
-        )
-
-    def _forecast(self, graph: Graph, in_place: Graph, budget_bytes: int) -> Plan:
-        """Where no plan fits, one that counts on kernels that write in place; else that of the smallest budget, which may
-        still fit when it is measured."""
-        with contextlib.suppress(DoesNotFit):
-            return self._plan(graph, budget_bytes)
-        try:
-            return self._plan(in_place, budget_bytes)
-        except DoesNotFit as refusal:
-            self.refusal = refusal
-            return self._smallest(in_place)
-
-    def _rehearsed(self, graph: Graph, in_place: Graph, joint: Joint, found: Plan, split) -> Plan:
-        """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
-        rows, smallest = [], False
-        if self.copied_bytes and self._between(graph, found.order) + self.copied_bytes > self.budget_bytes:
-            self.level = self.top  # whatever the forecast says
-        for _ in range(REHEARSALS):
-            while self.level < self.top and self._is_hopeless(in_place, found.order, joint):
-                self.level += 1
-            now = self._rehearsal(in_place, joint, found, split)
-            if now is None:
-                return found
-            peak, whole = now
-            rows.append((not whole, peak, found, self.level))
-            over = peak - self.budget_bytes
-            if over <= 0:
-                break
-            if self.level < self.top:
-                self.level += 1  # the same plan: most of what is above comes of what the compiler does beyond it
-            elif smallest:
-                found = self._smallest(in_place)  # another one, whose kernels may take less
-            else:
-                found, smallest = self._less(graph, in_place, found, over)
-        self.at_smallest = smallest
-        _, self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[:2])
-        return found
-
-    @staticmethod
-    def _between(graph: Graph, order: list[int]) -> int:
-        """Bytes that are there between forward and backward."""
-        boundary = next(place for place, op in enumerate(graph.ops) if op.name == "boundary")
-        return graph.live_bytes(order)[0][order.index(boundary)]
-
-    def _planned(self, graph: Graph, order: list[int], joint: Joint) -> tuple[int, int]:
-        """Peaks of forward and backward by the plan, with what ops take for themselves at this level."""
-        live, boundary = graph.live_bytes(order)[0], joint.boundary
-        for step, op in enumerate(order):
-            if op != boundary:
-                at_level = joint.workspaces.get(joint.nodes[op - (op > boundary)])
-                live[step] += at_level[self.level] - graph.ops[op].workspace_bytes if at_level else 0
-        begin = order.index(boundary)
-        return max(live[: begin + 1]), max(live[begin:])
-
-    def _is_hopeless(self, graph: Graph, order: list[int], joint: Joint) -> bool:
-        """By what ops take for themselves at this level, far above the budget."""
-        return max(self._planned(graph, order, joint)) > AMPLE_PLAIN * self.budget_bytes
-
-    def _room(self) -> int:
-        """Bytes that a graph may take beyond the primals, by the forecast."""
-        return self.budget_bytes - self.resident - self.beyond
-
-    def _rehearsal(self, graph: Graph, joint: Joint, found: Plan, split) -> tuple[int, bool] | None:
-        """(the peak of a step: as measured before, or forecast; whether it is that of the whole step). None: unknown."""
-        from . import rehearsal  # not for steps whose ops run one by one: it imports the compiler
-
-        for row in self.front.rows if self.front else ():
-            if row.order == found.order and row.level == self.level:
-                return row.measured_bytes, True
-        peaks = self._planned(graph, found.order, joint)
-        first, second = (self.level < self.top or AMPLE_PLAIN * peak > self.budget_bytes for peak in peaks)
-        near = first, second
-        forward, backward = split(found.order)
-        now = rehearsal.forecast(forward, backward, self.level, self._room(), near)
-        if now is None:
-            return None
-        planned = max((peak for peak, asked in zip(peaks, near) if not asked), default=0)
-        return max(planned, now[0] + self.resident + self.beyond), now[1]
-
-    def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
-        """(a plan for fewer bytes, whether it is that of the smallest budget)"""
-        target = found.peak_bytes - min(over, int(MOST_STEP * self.budget_bytes))
-        for candidate in (graph, in_place):
-            with contextlib.suppress(DoesNotFit):
-                return self._plan(candidate, target), False
-        return self._smallest(in_place), True
-
-    def _smallest(self, graph: Graph) -> Plan:
-        """A plan of the smallest budget that is found, each time by another search."""
-        self.seed += 1
-        return graph.plan_smallest(measured=True, seed=self.seed)[0]
-
-    def _plan(self, graph: Graph, budget_bytes: int) -> Plan:
+    def _plan(self, graph: Graph, budget_bytes: int, seed: int = 1) -> Plan:
         step = self.step
-        return graph.plan(
-            budget_bytes, measured=True, time_limit=step.time_limit, iterations=step.effort, seed=self.seed
-        )
+        return graph.plan(budget_bytes, measured=True, time_limit=step.time_limit, iterations=step.effort, seed=seed)
 
     def _share(self):
         """Budgets of the graphs of one step. Each has the parameters and its own bytes, which add up to the budget."""
@@ -541,9 +386,8 @@ class _Shaped:
         with self._unchanged():
             measured = self._measure()
         self.peaks.append(measured)
-        if self.front and len(self.pieces) == 1:
-            plan = self.pieces[0].planned.plan
-            self.front.add(plan.order, plan.peak_bytes, measured, self.level)
+        if self.fused and len(self.pieces) == 1:
+            self.fused.add(self.pieces[0].planned.plan, measured)
         return measured
 
     def _report(self, measured: int, rounds: int) -> Report:
@@ -566,19 +410,20 @@ class _Shaped:
             if self.step.backend == "eager" or (over > 0 and self.breaks and not self.shares):
                 self._set_aside(plan, measured, round_)
                 continue
-            hopeless = self.refusal or (self.at_smallest and over > FAR * self.budget_bytes)
-            if over > 0 and hopeless and self.level == self.top:
+            fused = self.fused
+            assert fused
+            hopeless = fused.refusal or (fused.at_smallest and over > FAR * self.budget_bytes)
+            if over > 0 and hopeless and fused.level == fused.top:
                 break
             if over <= 0:  # another plan may use what is left
                 self.set_aside = self.budget_bytes - plan.peak_bytes + over
-            elif self.forecast_bytes is not None:
-                self.seed += 1
-                self.beyond += max(0, measured - self.forecast_bytes)
+            elif fused.forecast_bytes is not None:
+                fused.next_round(measured)
             else:  # nothing was recomputed, or there are several graphs
-                self.level = min(self.top, self.level + (len(self.pieces) > 1))
+                fused.level = min(fused.top, fused.level + (len(self.pieces) > 1))
                 self.set_aside += over
-        if self.front and self.front.fastest(self.budget_bytes):  # found in an earlier round
-            self.settled = True
+        if self.fused and self.fused.front and self.fused.front.fastest(self.budget_bytes):  # found in an earlier round
+            self.fused.settled = True
             measured = self._round()
             if measured <= self.budget_bytes:
                 return self._report(measured, round_)
@@ -630,18 +475,19 @@ class _Shaped:
         if self.step.backend == "eager":
             return plan.peak_bytes - measured > CLOSE * measured
         loose = self.budget_bytes - measured > LOOSE * self.budget_bytes
-        return loose and plan.overhead_percent > 1 and self.set_aside == 0 and not self.refusal
+        return loose and plan.overhead_percent > 1 and self.set_aside == 0 and not (self.fused and self.fused.refusal)
 
     def _too_large(self, measured: int, rounds: int) -> DoesNotFit:
         over = measured - self.budget_bytes
-        measurements = [*self.peaks, *(row.measured_bytes for row in (self.front.rows if self.front else ()))]
+        fused = self.fused
+        measurements = [*self.peaks, *(row.measured_bytes for row in (fused.front.rows if fused and fused.front else ()))]
         least = min(peak for peak in measurements if peak > self.budget_bytes)
         sentence = (
             f"after {rounds} plan{'s' if rounds > 1 else ''} a step still took {format_bytes(measured)} ({measured} bytes), "
             f"{over} above the budget"
         )
         sentence += f"; the smallest peak that was measured is {format_bytes(least)} ({least} bytes)"
-        refusal = self.refusal
+        refusal = fused.refusal if fused else None
         if not refusal or self.breaks:
             return DoesNotFit(sentence + self._beside_graphs(), least, self.resident, "", measured=True)
         return DoesNotFit(f"{refusal}; {sentence}", least, refusal.bound_bytes, refusal.op)
