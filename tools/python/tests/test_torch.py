@@ -50,6 +50,12 @@ def convolutions():
     return torch.nn.Sequential(*layers), (torch.randn(16, 3, 16, 16), torch.randint(0, 10, (16,)))
 
 
+def grouped_of(node):
+    from plimsoll.torch import grouped
+
+    return grouped.can_be_divided(node)
+
+
 def transformer(drop=0.0):
     width, length = 32, 64
     layers = [torch.nn.Embedding(50, width), *(Attention(width, drop) for _ in range(3))]
@@ -695,7 +701,7 @@ class Fused(unittest.TestCase):
     def test_the_scheduler_is_asked_until_a_plan_keeps_the_budget_and_nothing_else_is_compiled(self):
         from torch._inductor import config
 
-        from plimsoll.torch import rehearsal, step
+        from plimsoll.torch import fused, rehearsal, step
 
         layers = [torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)) for _ in range(3)]
         model = WithLoss(torch.nn.Sequential(*layers))
@@ -717,7 +723,7 @@ class Fused(unittest.TestCase):
         plan_piece = step._Shaped.plan_piece
         with (
             unittest.mock.patch.object(rehearsal, "forecast", forecast),
-            unittest.mock.patch.object(step, "TIGHT_PERCENT", -1),
+            unittest.mock.patch.object(fused, "TIGHT_PERCENT", -1),
             unittest.mock.patch.object(step._Shaped, "plan_piece", stop),
         ):
             with self.assertRaises(torch._dynamo.exc.BackendCompilerFailed) as ended:
@@ -739,7 +745,7 @@ class Fused(unittest.TestCase):
         step(*batch)
         report = step.report()
         self.assertLessEqual(report.measured_bytes, report.budget_bytes)
-        forecast = step._last.forecast_bytes
+        forecast = step._last.fused.forecast_bytes
         self.assertLess(abs(forecast - report.measured_bytes), 0.01 * report.measured_bytes, (forecast, report))
 
     def test_a_step_that_is_far_above_with_plans_of_the_smallest_budget_is_not_planned_again(self):
@@ -872,7 +878,7 @@ class Fused(unittest.TestCase):
         report = step.report()
         self.assertLessEqual(report.measured_bytes, report.budget_bytes)
         self.assertTrue(all(whole > alone for whole, alone in asked), asked)
-        whole = step._last.forecast_bytes
+        whole = step._last.fused.forecast_bytes
         self.assertLess(abs(whole - report.measured_bytes), 0.05 * report.measured_bytes)
 
     def test_fused_values_have_no_bytes(self):
@@ -978,6 +984,117 @@ class Fused(unittest.TestCase):
         self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "there").rows, [])
         slow = Front(pathlib.Path(self.folder.name), graph, "here", (10, 0, 0))  # by so much at its lowest level
         self.assertEqual(slow.fastest(95).order, [0, 0, 1])
+
+
+class Grouped(unittest.TestCase):
+    """Backwards of convolutions of many groups, in parts of them."""
+
+    def operands(self, channels, outputs, stride, form):
+        images, filters = torch.randn(4, channels, 8, 8), torch.randn(outputs, 1, 3, 3)
+        result = torch.nn.functional.conv2d(images, filters, stride=stride, padding=1, groups=channels)
+        made = torch.randn_like(result), images, filters
+        return [value.contiguous(memory_format=form) for value in made]
+
+    def test_parts_give_the_bits_of_the_whole(self):
+        from plimsoll.torch import grouped
+
+        for form in (torch.contiguous_format, torch.channels_last):
+            for outputs, stride, biased, at_once in ((48, 1, False, 32), (96, 2, True, 16), (48, 2, True, 48)):
+                gradient, images, filters = self.operands(48, outputs, stride, form)
+                rest = [stride] * 2, [1, 1], [1, 1]
+                whole = grouped.WHOLE(
+                    gradient, images, filters, [outputs], *rest, False, [0, 0], 48, [True, True, biased]
+                )
+                parts = (gradient, images, filters, *rest, 48, biased, at_once)
+                found = grouped.IN_PARTS(*parts)
+                self.assertTrue(all(map(torch.equal, whole[:2], found)))
+                self.assertEqual([value.stride() for value in found[:2]], [images.stride(), filters.stride()])
+                if biased:
+                    self.assertLess((whole[2] - found[2]).abs().max(), 1e-5 * whole[2].abs().max())
+                torch.library.opcheck(grouped.IN_PARTS, parts, test_utils=("test_schema", "test_faketensor"))
+
+    def test_parts_take_less_for_themselves(self):
+        from plimsoll.torch import grouped, memory
+
+        gradient, images, filters = self.operands(64, 64, 1, torch.channels_last)
+        rest = [1, 1], [1, 1], [1, 1], 64, False
+        peaks = [memory.peak_bytes(lambda: grouped.IN_PARTS(gradient, images, filters, *rest, n), images.device)[0] for n in (64, 16)]
+        self.assertLess(peaks[1], peaks[0])
+
+    def test_parts_are_whole_blocks_and_end_with_one(self):
+        from plimsoll.torch import grouped
+
+        for groups in (32, 33, 100, 576, 1000):
+            found = grouped.parts(groups)
+            self.assertEqual(found, sorted(set(found), reverse=True))
+            self.assertTrue(all(n % grouped.PAD == 0 and n < groups for n in found), found)
+            self.assertEqual(found[-1], grouped.PAD)
+
+    def levels(self, ways):
+        """Of a step with one depthwise backward, which may run in these ways: (ns, bytes, groups at once)."""
+        from plimsoll.torch import capture, costs, levels
+
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 64, 1), torch.nn.Conv2d(64, 64, 3, padding=1, groups=64), torch.nn.Flatten()
+        )
+        batch = torch.randn(2, 3, 8, 8), torch.randint(0, 64 * 64, (2,))
+        joint = capture.trace(WithLoss(net), batch, "inductor")
+        with tempfile.TemporaryDirectory() as folder:
+            book = costs.Costs(folder)
+            node = next(node for node in joint.nodes if grouped_of(node))
+            cost = book.of(joint, False)
+            rows = [(costs.Cost(ns, n_bytes), at_once) for ns, n_bytes, at_once in ways]
+            with (
+                unittest.mock.patch.object(book, "ways", lambda _: {node: rows}),
+                unittest.mock.patch.object(book, "of_channels_last", lambda _: {node: rows[0][0]}),
+            ):
+                return levels.Levels(joint, book, cost, 0, torch.device("cpu")), node
+
+    def test_each_backward_runs_in_the_fastest_parts_that_the_plan_has_room_for(self):
+        ways = [(100, 1 << 22, 0), (150, 1 << 21, 32), (400, 1 << 18, 16)]
+        found, node = self.levels(ways)
+        for rate, workspace in ((1.2, 1 << 22), (1.6, 1 << 21), (4.0, 1 << 18)):
+            graph = found.graphs(0, rate)[0]
+            op = next(op for op in graph.ops if op.name == node.name)
+            self.assertEqual((op.time_ns, op.workspace_bytes), (100, workspace))
+        order = list(range(len(graph.ops)))
+        live = graph.live_bytes(order)[0]
+        most = live[graph.ops.index(op)] - op.workspace_bytes
+        for ns, n_bytes, at_once in ways:
+            parts = found.divide(order, 0, 4.0, most + n_bytes)
+            self.assertEqual([n for _, n in parts], [at_once])
+            self.assertEqual(found.joint.at_once[node], at_once)
+            self.assertEqual(found.joint.workspaces[node][0], n_bytes)
+            self.assertEqual(found.longer_ns, ns - 100)
+        self.assertEqual(found.divide(order, 0, 4.0, most), parts)  # at least the smallest
+        self.assertEqual(found.divide(order, 2, 4.0, most), [])  # images are not in the layout channels last there
+        self.assertEqual(found.joint.at_once, {})
+
+    def test_a_fused_step_in_parts_keeps_the_budget(self):
+        from plimsoll.torch import costs
+
+        layers = [torch.nn.Conv2d(3, 96, 1), torch.nn.BatchNorm2d(96), torch.nn.ReLU()]
+        for _ in range(3):
+            layers += [torch.nn.Conv2d(96, 96, 5, padding=2, groups=96), torch.nn.BatchNorm2d(96), torch.nn.ReLU()]
+        layers += [torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(96, 10)]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), (torch.randn(8, 3, 8, 8), torch.randint(0, 10, (8,)))
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        peaks, parts = [], []
+        for budget in ("200%", "120%"):
+            step = pt.compile(copy.deepcopy(model), budget=budget, backend="inductor")
+            with unittest.mock.patch.object(costs.Costs, "channels_last_ns", lambda *_: -(10**9)):  # whatever is faster here
+                _, gradients = step(*batch)
+            parts += [n for _, n in step._last.fused.taken.parts]
+            report = step.report()
+            self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+            peaks.append(report.measured_bytes)
+            most = max(parameter.grad.abs().max() for parameter in reference.parameters())
+            for name, parameter in reference.named_parameters():  # before a norm some are zero but for rounding
+                self.assertLess((gradients[name] - parameter.grad).abs().max(), 1e-5 * most, name)
+        self.assertLess(peaks[1], peaks[0])
+        self.assertEqual(len(parts), 6)
+        self.assertTrue(any(parts), parts)
 
 
 class OnGpu(unittest.TestCase):
