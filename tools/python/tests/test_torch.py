@@ -245,6 +245,30 @@ class Compile(unittest.TestCase):
         with self.assertRaises(plimsoll.Error):
             pt.compile(net, budget="1GiB")(batch[0])  # returns no loss
 
+    def test_a_plan_that_was_within_the_budget_is_taken_where_later_ones_are_not(self):
+        from plimsoll.torch import step
+
+        net, batch = transformer()
+        model = WithLoss(net)
+        budget = int(0.7 * pt.plan(model, batch, measure=True).keep_all_bytes)
+        measured, orders = iter([int(0.9 * budget), budget + 1000, budget + 1000, budget]), []
+        plan_piece = step._Shaped.plan_piece
+
+        def noted(shaped, joint, split):
+            orders.append(plan_piece(shaped, joint, split))
+            return orders[-1]
+
+        with (
+            unittest.mock.patch.object(step._Shaped, "_measure", lambda _: next(measured)),
+            unittest.mock.patch.object(step._Shaped, "plan_piece", noted),
+        ):
+            found = pt.compile(model, budget=budget)
+            found(*batch)
+        self.assertEqual(len(orders), 4)
+        self.assertEqual(orders[3], orders[0])
+        self.assertEqual(found.report().measured_bytes, budget)
+        self.assertEqual(found.report().planned.plan.order, orders[0])
+
 
 class Uses(unittest.TestCase):
     """What a step may be used for, and what is refused with a sentence."""

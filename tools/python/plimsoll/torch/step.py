@@ -170,6 +170,8 @@ class _Shaped:
         self.set_aside = 0
         self.times: list[int] = []  # by step of the plan, as metered
         self.fused: FusedPlans | None = None  # None: ops run one by one
+        self.within: Plan | None = None  # of ops run one by one, of an earlier round that was within the budget
+        self.last_resort = False  # that plan is taken
         self.compiling = False  # the compiler may be asked
         self.breaks: list[str] = []  # why the compiler broke the graph
         self.breaks_before: dict[str, int] = {}  # the compiler's counts, before it looked at the step
@@ -204,6 +206,9 @@ class _Shaped:
             found = keep_all
         elif self.fused and self.shares is None:
             found, graph = self.fused.plan(self.budget_bytes, budget, split), self.fused.graph()
+        elif self.last_resort:
+            assert self.within
+            found = self.within
         else:
             found = self._plan(graph, budget)
         if self.fused:
@@ -400,6 +405,8 @@ class _Shaped:
             try:
                 measured = self._round()
             except DoesNotFit as refusal:
+                if self.within:
+                    break
                 if self.set_aside == 0 or self.shares or self.step.backend == "inductor":
                     raise self._beside(refusal) from None
                 return self._report(self._measure_smallest(refusal), round_)
@@ -408,6 +415,8 @@ class _Shaped:
             if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
                 return self._report(measured, round_)
             if self.step.backend == "eager" or (over > 0 and self.breaks and not self.shares):
+                if over <= 0:
+                    self.within = plan
                 self._set_aside(plan, measured, round_)
                 continue
             fused = self.fused
@@ -422,12 +431,18 @@ class _Shaped:
             else:  # nothing was recomputed, or there are several graphs
                 fused.level = min(fused.top, fused.level + (len(self.pieces) > 1))
                 self.set_aside += over
-        if self.fused and self.fused.front and self.fused.front.fastest(self.budget_bytes):  # found in an earlier round
-            self.fused.settled = True
+        if self._settles():
             measured = self._round()
             if measured <= self.budget_bytes:
                 return self._report(measured, round_)
         raise self._too_large(measured, round_)
+
+    def _settles(self) -> bool:
+        """A plan of an earlier round is taken, where one was measured within the budget."""
+        self.last_resort = self.within is not None
+        if self.fused and self.fused.front and self.fused.front.fastest(self.budget_bytes):
+            self.fused.settled = True
+        return self.last_resort or bool(self.fused and self.fused.settled)
 
     def _set_aside(self, plan: Plan, measured: int, round_: int):
         """What the next plan leaves free. A part in no graph may have its peak elsewhere than the plan: then that is all
