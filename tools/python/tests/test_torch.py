@@ -270,6 +270,28 @@ class Compile(unittest.TestCase):
         self.assertEqual(found.report().planned.plan.order, orders[0])
 
 
+class Refusals(unittest.TestCase):
+    """The remedy of a refusal is one for what went wrong."""
+
+    def test_an_index_that_is_none(self):
+        net = torch.nn.Sequential(torch.nn.Embedding(10, 4), torch.nn.Flatten(), torch.nn.Linear(8, 3))
+        with self.assertRaises(plimsoll.Error) as refused:
+            pt.compile(WithLoss(net), "1GiB")(torch.full((2, 2), 10), torch.zeros(2, dtype=torch.int64))
+        self.assertIn("index out of range", str(refused.exception))
+        self.assertIn("is no index of what the model looks up", str(refused.exception))
+
+    def test_a_forward_with_a_backward_of_its_own(self):
+        class Penalty(torch.nn.Linear):
+            def forward(self, x):
+                loss = super().forward(x).sum()
+                (gradient,) = torch.autograd.grad(loss, self.weight, create_graph=True)
+                return loss + gradient.pow(2).sum()
+
+        with self.assertRaises(pt.Unsupported) as refused:
+            pt.compile(Penalty(4, 1), "1GiB")(torch.randn(8, 4))
+        self.assertIn("torch.compile(model, fullgraph=True)(*batch) says what", str(refused.exception))
+
+
 class Uses(unittest.TestCase):
     """What a step may be used for, and what is refused with a sentence."""
 

@@ -136,6 +136,8 @@ def failed(batch, named, failure: Exception) -> Error:
     """The sentence of an exception that a forward raised."""
     why = " ".join(str(failure).split("\n")[0].split()).rstrip(".")
     remedy = "call the step with the shapes and types that the forward takes"
+    if "index out of range" in why:
+        remedy = "a number in the batch is no index of what the model looks up with it: compare it with the model's sizes"
     if len(batch) == 1 and isinstance(batch[0], (tuple, list)):
         remedy = f"the batch came as one {type(batch[0]).__name__} of {len(batch[0])}: call step(*batch) to give each by itself"
     return Error(f"the model's forward fails with a batch of {describe((batch, named))}: {why}; {remedy}")

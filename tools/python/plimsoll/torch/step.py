@@ -347,7 +347,10 @@ class _Shaped:
         finally:
             self.compiling = False
         if not self.pieces:
-            raise capture.Unsupported("the compiler found no graph with a backward in the step")
+            raise capture.Unsupported(
+                "the compiler found no graph with a backward in the step; torch.compile(model, fullgraph=True)(*batch) says what "
+                "of the forward it cannot trace"
+            )
 
     def _meter(self):
         """Run the step node by node, and learn what each op takes in it."""
