@@ -7,7 +7,6 @@ inductor.set_level(): at a higher one the compiler does less that takes memory, 
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import typing
 
@@ -27,10 +26,7 @@ REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in 
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
 
 
-class Search(typing.Protocol):
-    """A plan within a number of bytes. DoesNotFit: none was found."""
-
-    def __call__(self, graph: Graph, n_bytes: int, seed: int) -> Plan: ...
+Search = typing.Callable[[Graph, int, int], Plan]  # a plan within bytes, by a seed; DoesNotFit: none was found
 
 
 @dataclasses.dataclass
@@ -62,12 +58,14 @@ class FusedPlans:
         self.level = self.top = inductor.ALL
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
+        self.refused: DoesNotFit | None = None  # the last search
         self.at_smallest = self.settled = False
         self.forecast_bytes: int | None = None
         self.beyond_bytes = 0  # what was measured beyond such a forecast
         self.seed = 1  # of the search
         self.budget_bytes = 0
         self.taken: Candidate | None = None
+        self.plain: Candidate | None = None  # of this round, at the highest level
         self.levels: Levels | None = None
 
     def look_at(self, joint: Joint, costs: list[Cost], extra_bytes: int):
@@ -95,7 +93,7 @@ class FusedPlans:
         front = Front(self.costs.path.parent, self.levels.graphs(inductor.PLAIN, RATES[0])[0], about, self.levels.ns)
         if self.front is None or self.front.path != front.path:  # another graph than in the last round
             self.front = front
-        self.plain: Candidate | None = None
+        self.plain = None
         now = self._first(plan_bytes)
         known = self._known(now)
         if not known:
@@ -166,8 +164,7 @@ class FusedPlans:
             now.level = max(now.level, inductor.APART)
         keep_all = self.front.time_ns(list(range(len(self.graph().ops))), inductor.PLAIN)
         if self.level < inductor.PLAIN == self.top and (not now or self._time_ns(now) > keep_all):
-            plain = self._plain(plan_bytes)
-            now = plain if not now or self._time_ns(plain) < self._time_ns(now) else now
+            now = self._better(now, self._plain(plan_bytes))
         if not now:
             self.refusal = self.refused
             now = self._smallest(self.level)
@@ -181,6 +178,12 @@ class FusedPlans:
             self.refusal = self.refused
             self.plain = self._smallest(inductor.PLAIN)
         return self.plain
+
+    def _better(self, below: Candidate | None, plain: Candidate) -> Candidate:
+        """Of one that fits at a lower level, and of that at the highest, which may not."""
+        if below and (plain.is_smallest or self._time_ns(below) <= self._time_ns(plain)):
+            return below
+        return plain
 
     def _known(self, now: Candidate) -> Candidate | None:
         """The fastest measured plan within the budget, where `now` is not faster, or was measured above the budget. The
@@ -228,8 +231,7 @@ class FusedPlans:
         target = now.plan.peak_bytes - min(over, int(MOST_STEP * self.budget_bytes))
         less = self._fitting(now.level, target, now.rate)
         if now.level < self.top:
-            plain = self._plain(plan_bytes)
-            return less if less and self._time_ns(less) <= self._time_ns(plain) else plain
+            return self._better(less, self._plain(plan_bytes))
         return less or self._smallest(now.level)
 
     def _planned(self, order: list[int], level: int, rate: float) -> tuple[int, int]:

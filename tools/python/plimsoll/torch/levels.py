@@ -7,7 +7,6 @@ for themselves, and a backward of many groups runs in parts of them (grouped.py)
 from __future__ import annotations
 
 import torch
-from torch import fx
 
 from ..planning import Graph
 from . import inductor
