@@ -427,7 +427,7 @@ class Graph:
         options.time_limit_ns = int(1e9 * time_limit) if time_limit else 0
         return options
 
-    def _refuse(self, documents: _Documents, options):
+    def _refuse(self, documents: _Documents, options) -> typing.NoReturn:
         floor, context = _library.Floor(), documents.context
         sentence = context.sentence()
         status = lib.plim_plan_smallest(
