@@ -198,10 +198,12 @@ class FusedPlans:
         as_fast = row.level <= now.level and self.front.row_time_ns(row) <= self._time_ns(now)
         if not (self.settled or tried or as_fast):
             return None
-        time_ns = self.front.time_ns(row.order)
+        assert self.levels
+        times = [op.time_ns for op in self.levels.graphs(row.level, now.rate)[0].ops]
         plan = dataclasses.replace(
-            now.plan, order=row.order, peak_bytes=row.planned_bytes, time_ns=time_ns, proved=False, documents=None
-        )
+            now.plan, order=row.order, peak_bytes=row.planned_bytes, proved=False, documents=None,
+            time_ns=sum(times[op] for op in row.order), keep_all_ns=sum(times),
+        )  # fmt: skip
         return Candidate(plan, row.level, row.parts, row.longer_ns, now.rate)
 
     # ---- forecasts ----
