@@ -1,6 +1,7 @@
 """plimsoll.torch on small models: the measured peak keeps the budget, and the bits are those of eager training."""
 
 import copy
+import json
 import pathlib
 import pickle
 import sys
@@ -1032,6 +1033,38 @@ class Fused(unittest.TestCase):
         self.assertEqual(slow.fastest(95).order, [0, 0, 1])
 
 
+    def test_rows_of_measured_plans_that_are_damaged_are_ignored(self):
+        from plimsoll.torch.front import Front, Row
+
+        graph = plimsoll.Graph()
+        now = graph.add_storage("activation", 8)
+        graph.add_op("a", [], [now], 5)
+        graph.add_op("b", [now], [graph.add_storage("output", 8)], 7, cls="once")
+        front = Front(pathlib.Path(self.folder.name), graph, "here")
+        front.add(Row([0, 1], 100, 90))
+        (good,) = json.loads(front.path.read_text())
+        wrong = {
+            "order": ([1, 0], [0], [0, 1, 1], [0, 1, 2]),
+            "planned": (-1, 1 << 70, float("inf")),
+            "measured": (-1, 0, "many"),
+            "level": (-1, 3),
+            "parts": ("ab", [[1]], 5),
+        }
+        for name, values in wrong.items():
+            for value in values:
+                front.path.write_text(json.dumps([{**good, name: value}]))
+                self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "here").rows, [], (name, value))
+        front.path.write_text(json.dumps([good]))
+        self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "here").rows, [Row([0, 1], 100, 90)])
+
+    def test_a_rate_of_nothing_in_the_file_of_costs_is_measured_anew(self):
+        from plimsoll.torch import costs
+
+        book = costs.Costs(self.folder.name)
+        book.known["copy"] = [5, 0]
+        self.assertGreater(book._bytes_per_ns(torch.device("cpu")), 0)
+
+
 class Grouped(unittest.TestCase):
     """Backwards of convolutions of many groups, in parts of them."""
 
@@ -1115,6 +1148,14 @@ class Grouped(unittest.TestCase):
         self.assertEqual(found.divide(order, 0, 4.0, most), parts)  # at least the smallest
         self.assertEqual(found.divide(order, 2, 4.0, most), [])  # images are not in the layout channels last there
         self.assertEqual(found.joint.at_once, {})
+
+    def test_parts_that_are_none_of_the_step_are_not_taken(self):
+        found, node = self.levels([(100, 1 << 22, 0), (150, 1 << 21, 32), (400, 1 << 18, 16)])
+        place = found.joint.nodes.index(node)
+        for parts in ([[999, 16]], [[-1, 16]], [[place - 1, 16]], [[place, 64]], [[place, 16]] * 2):
+            self.assertIsNone(found.parts_ns(parts), parts)
+        self.assertEqual(found.parts_ns([[place, 16]]), 300)
+        self.assertEqual(found.parts_ns([]), 0)
 
     def test_a_fused_step_in_parts_keeps_the_budget(self):
         from plimsoll.torch import costs

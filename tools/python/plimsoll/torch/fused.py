@@ -95,6 +95,7 @@ class FusedPlans:
         front = Front(self.costs.path.parent, self.levels.graphs(inductor.PLAIN, RATES[0])[0], about, self.levels.ns)
         if self.front is None or self.front.path != front.path:  # another graph than in the last round
             self.front = front
+            self._forget_other_parts()
         self.plain: Candidate | None = None
         now = self._first(plan_bytes)
         known = self._known(now)
@@ -108,6 +109,16 @@ class FusedPlans:
         self.level = self.taken.level
         self.levels.take(self.taken.parts)
         return self.taken.plan
+
+    def _forget_other_parts(self):
+        """Rows whose parts cannot be taken now say nothing of this step."""
+        assert self.front and self.levels
+        rows = []
+        for row in self.front.rows:
+            longer = self.levels.parts_ns(row.parts)
+            if longer is not None:
+                rows.append(dataclasses.replace(row, longer_ns=longer))
+        self.front.rows = rows
 
     def add(self, plan: Plan, measured_bytes: int):
         """What a step by the plan made last was measured to take."""
