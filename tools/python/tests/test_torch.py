@@ -1057,6 +1057,16 @@ class Fused(unittest.TestCase):
         front.path.write_text(json.dumps([good]))
         self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "here").rows, [Row([0, 1], 100, 90)])
 
+    def test_a_plan_that_was_measured_above_the_budget_is_not_taken_once_more(self):
+        layers = [torch.nn.Conv2d(3, 256, 1)]
+        for _ in range(3):
+            layers += [torch.nn.Conv2d(256, 256, 3, padding=1, groups=256), torch.nn.BatchNorm2d(256), torch.nn.ReLU()]
+        model = WithLoss(torch.nn.Sequential(*layers, torch.nn.Flatten()))
+        batch = torch.randn(16, 3, 1, 1), torch.randint(0, 256, (16,))  # the layout of 1 x 1 images is not known
+        step = pt.compile(model, budget="150%", backend="inductor")
+        step(*batch)
+        self.assertLessEqual(step.report().measured_bytes, step.report().budget_bytes)
+
     def test_a_rate_of_nothing_in_the_file_of_costs_is_measured_anew(self):
         from plimsoll.torch import costs
 

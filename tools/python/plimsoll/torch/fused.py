@@ -215,20 +215,29 @@ class FusedPlans:
     # ---- forecasts ----
 
     def _rehearsed(self, now: Candidate, plan_bytes: int, split) -> Candidate:
-        """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
-        rows: list[tuple[bool, int, Candidate]] = []
+        """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast: one
+        that was measured above the budget only where there is no other."""
+        rows: list[tuple[bool, bool, int, Candidate]] = []
+        over = 0
         for _ in range(REHEARSALS):
+            if rows:
+                now = self._less(now, over, plan_bytes)
             found = self._rehearsal(now, split)
             if found is None:
                 return now
-            rows.append((not found[1], found[0], now))
             over = found[0] - self.budget_bytes
+            rows.append((over > 0 and self._measured(now) is not None, not found[1], found[0], now))
             if over <= 0:
                 break
-            now = self._less(now, over, plan_bytes)
         self.at_smallest = now.is_smallest
-        _, self.forecast_bytes, now = min(rows, key=lambda row: row[:2])
+        _, _, self.forecast_bytes, now = min(rows, key=lambda row: row[:3])
         return now
+
+    def _measured(self, now: Candidate) -> int | None:
+        """The peak of such a step, where it was measured."""
+        assert self.front
+        same = (row for row in self.front.rows if (row.order, row.level, row.parts) == (now.plan.order, now.level, now.parts))
+        return next((row.measured_bytes for row in same), None)
 
     def _less(self, now: Candidate, over: int, plan_bytes: int) -> Candidate:
         """A candidate for fewer bytes. over: of the forecast of `now`, above the budget."""
@@ -258,10 +267,10 @@ class FusedPlans:
         """(the peak of a step: as measured before, or forecast; whether it is that of the whole step). None: unknown."""
         from . import rehearsal
 
-        assert self.front and self.levels
-        for row in self.front.rows:
-            if (row.order, row.level, row.parts) == (now.plan.order, now.level, now.parts):
-                return row.measured_bytes, True
+        assert self.levels
+        measured = self._measured(now)
+        if measured is not None:
+            return measured, True
         self.levels.take(now.parts)
         peaks = self._planned(now.plan.order, now.level, now.rate)
         first, second = (now.level < self.top or AMPLE_PLAIN * peak > self.budget_bytes for peak in peaks)
