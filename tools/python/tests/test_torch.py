@@ -1067,6 +1067,35 @@ class Fused(unittest.TestCase):
         step(*batch)
         self.assertLessEqual(step.report().measured_bytes, step.report().budget_bytes)
 
+    def test_a_step_whose_last_graph_has_no_convolution_may_be_compiled_at_each_level(self):
+        class Two(WithLoss):
+            def forward(self, x, y):
+                middle = self.net[0](x)
+                torch._dynamo.graph_break()
+                return torch.nn.functional.cross_entropy(self.net[1](middle), y)
+
+        first = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten())
+        step = pt.compile(Two(torch.nn.Sequential(first, torch.nn.Linear(8 * 6 * 6, 4))), "64MiB", backend="inductor")
+        step(torch.randn(4, 3, 8, 8), torch.randint(0, 4, (4,)))
+        self.assertEqual(len(step.report().pieces), 2)
+        self.assertEqual(step._last.fused.top, 2)
+
+    def test_a_plan_that_fits_at_one_level_is_no_refusal_where_none_fits_at_another(self):
+        from plimsoll.torch import fused, inductor
+
+        def candidate(level, is_smallest):
+            return fused.Candidate(unittest.mock.Mock(overhead_percent=0, order=[0]), level, [], 0, 1.2, is_smallest)
+
+        for fits in ((inductor.ALL,), (inductor.PLAIN,), ()):
+            plans = fused.FusedPlans(unittest.mock.Mock(), torch.device("cpu"), 0, unittest.mock.Mock())
+            plans.front, plans.levels = unittest.mock.Mock(), unittest.mock.MagicMock()
+            plans.front.time_ns = lambda _, level: -level  # nothing is as fast as level PLAIN
+            plans.top, plans.plain, plans.refused = inductor.PLAIN, None, plimsoll.DoesNotFit("none", 2, 1, "")
+            plans._fitting = lambda level, *_: candidate(level, False) if level in fits else None
+            plans._smallest = lambda level: candidate(level, True)
+            self.assertEqual(plans._first(1).is_smallest, not fits)
+            self.assertEqual(plans.refusal is None, bool(fits), fits)
+
     def test_a_rate_of_nothing_in_the_file_of_costs_is_measured_anew(self):
         from plimsoll.torch import costs
 

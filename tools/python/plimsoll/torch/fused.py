@@ -49,7 +49,7 @@ class Candidate:
 
 
 class FusedPlans:
-    """level        at which to compile; top: the highest that differs from the others
+    """level        at which to compile; top: the highest that differs from the others, in any graph of the step
     front           plans that were measured; None: nothing was planned yet
     refusal         no plan of ops is within the budget
     at_smallest     plans of the fewest bytes were tried
@@ -73,7 +73,7 @@ class FusedPlans:
     def look_at(self, joint: Joint, costs: list[Cost], extra_bytes: int):
         """The graph that is planned now. costs, extra_bytes: as those of Joint.planner_graph()."""
         self.levels = Levels(joint, self.costs, costs, extra_bytes, self.device)
-        self.top, self.level = self.levels.top, max(self.level, self.levels.first)
+        self.top, self.level = max(self.top, self.levels.top), max(self.level, self.levels.first)
         self.taken = self.forecast_bytes = None
 
     def room_bytes(self) -> int:
@@ -175,21 +175,21 @@ class FusedPlans:
         now = self._fitting(self.level, plan_bytes)
         if now and now.plan.overhead_percent > TIGHT_PERCENT:
             now.level = max(now.level, inductor.APART)
+        fits = now is not None
         keep_all = self.front.time_ns(list(range(len(self.graph().ops))), inductor.PLAIN)
         if self.level < inductor.PLAIN == self.top and (not now or self._time_ns(now) > keep_all):
             plain = self._plain(plan_bytes)
-            now = plain if not now or self._time_ns(plain) < self._time_ns(now) else now
-        if not now:
+            if not now or (not plain.is_smallest and self._time_ns(plain) < self._time_ns(now)):
+                now, fits = plain, not plain.is_smallest
+        if not fits:
             self.refusal = self.refused
-            now = self._smallest(self.level)
-        return now
+        return now or self._smallest(self.level)
 
     def _plain(self, plan_bytes: int) -> Candidate:
         """At the level where nothing is copied into another layout."""
         if not self.plain:
             self.plain = self._fitting(inductor.PLAIN, plan_bytes)
         if not self.plain:
-            self.refusal = self.refused
             self.plain = self._smallest(inductor.PLAIN)
         return self.plain
 
