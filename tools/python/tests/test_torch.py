@@ -1,6 +1,7 @@
 """plimsoll.torch on small models: the measured peak keeps the budget, and the bits are those of eager training."""
 
 import copy
+import json
 import pathlib
 import pickle
 import sys
@@ -1035,6 +1036,77 @@ class Fused(unittest.TestCase):
         self.assertEqual(slow.fastest(95).order, [0, 0, 1])
 
 
+    def test_rows_of_measured_plans_that_are_damaged_are_ignored(self):
+        from plimsoll.torch.front import Front, Row
+
+        graph = plimsoll.Graph()
+        now = graph.add_storage("activation", 8)
+        graph.add_op("a", [], [now], 5)
+        graph.add_op("b", [now], [graph.add_storage("output", 8)], 7, cls="once")
+        front = Front(pathlib.Path(self.folder.name), graph, "here")
+        front.add(Row([0, 1], 100, 90))
+        (good,) = json.loads(front.path.read_text())
+        wrong = {
+            "order": ([1, 0], [0], [0, 1, 1], [0, 1, 2]),
+            "planned": (-1, 1 << 70, float("inf")),
+            "measured": (-1, 0, "many"),
+            "level": (-1, 3),
+            "parts": ("ab", [[1]], 5),
+        }
+        for name, values in wrong.items():
+            for value in values:
+                front.path.write_text(json.dumps([{**good, name: value}]))
+                self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "here").rows, [], (name, value))
+        front.path.write_text(json.dumps([good]))
+        self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "here").rows, [Row([0, 1], 100, 90)])
+
+    def test_a_plan_that_was_measured_above_the_budget_is_not_taken_once_more(self):
+        layers = [torch.nn.Conv2d(3, 256, 1)]
+        for _ in range(3):
+            layers += [torch.nn.Conv2d(256, 256, 3, padding=1, groups=256), torch.nn.BatchNorm2d(256), torch.nn.ReLU()]
+        model = WithLoss(torch.nn.Sequential(*layers, torch.nn.Flatten()))
+        batch = torch.randn(16, 3, 1, 1), torch.randint(0, 256, (16,))  # the layout of 1 x 1 images is not known
+        step = pt.compile(model, budget="150%", backend="inductor")
+        step(*batch)
+        self.assertLessEqual(step.report().measured_bytes, step.report().budget_bytes)
+
+    def test_a_step_whose_last_graph_has_no_convolution_may_be_compiled_at_each_level(self):
+        class Two(WithLoss):
+            def forward(self, x, y):
+                middle = self.net[0](x)
+                torch._dynamo.graph_break()
+                return torch.nn.functional.cross_entropy(self.net[1](middle), y)
+
+        first = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten())
+        step = pt.compile(Two(torch.nn.Sequential(first, torch.nn.Linear(8 * 6 * 6, 4))), "64MiB", backend="inductor")
+        step(torch.randn(4, 3, 8, 8), torch.randint(0, 4, (4,)))
+        self.assertEqual(len(step.report().pieces), 2)
+        self.assertEqual(step._last.fused.top, 2)
+
+    def test_a_plan_that_fits_at_one_level_is_no_refusal_where_none_fits_at_another(self):
+        from plimsoll.torch import fused, inductor
+
+        def candidate(level, is_smallest):
+            return fused.Candidate(unittest.mock.Mock(overhead_percent=0, order=[0]), level, [], 0, 1.2, is_smallest)
+
+        for fits in ((inductor.ALL,), (inductor.PLAIN,), ()):
+            plans = fused.FusedPlans(unittest.mock.Mock(), torch.device("cpu"), 0, unittest.mock.Mock())
+            plans.front, plans.levels = unittest.mock.Mock(), unittest.mock.MagicMock()
+            plans.front.time_ns = lambda _, level: -level  # nothing is as fast as level PLAIN
+            plans.top, plans.plain, plans.refused = inductor.PLAIN, None, plimsoll.DoesNotFit("none", 2, 1, "")
+            plans._fitting = lambda level, *_: candidate(level, False) if level in fits else None
+            plans._smallest = lambda level: candidate(level, True)
+            self.assertEqual(plans._first(1).is_smallest, not fits)
+            self.assertEqual(plans.refusal is None, bool(fits), fits)
+
+    def test_a_rate_of_nothing_in_the_file_of_costs_is_measured_anew(self):
+        from plimsoll.torch import costs
+
+        book = costs.Costs(self.folder.name)
+        book.known["copy"] = [5, 0]
+        self.assertGreater(book._bytes_per_ns(torch.device("cpu")), 0)
+
+
 class Grouped(unittest.TestCase):
     """Backwards of convolutions of many groups, in parts of them."""
 
@@ -1121,6 +1193,14 @@ class Grouped(unittest.TestCase):
         self.assertEqual(found.divide(order, 0, 4.0, most), parts)  # at least the smallest
         self.assertEqual(found.divide(order, 2, 4.0, most), [])  # images are not in the layout channels last there
         self.assertEqual(found.joint.at_once, {})
+
+    def test_parts_that_are_none_of_the_step_are_not_taken(self):
+        found, node = self.levels([(100, 1 << 22, 0), (150, 1 << 21, 32), (400, 1 << 18, 16)])
+        place = found.joint.nodes.index(node)
+        for parts in ([[999, 16]], [[-1, 16]], [[place - 1, 16]], [[place, 64]], [[place, 16]] * 2):
+            self.assertIsNone(found.parts_ns(parts), parts)
+        self.assertEqual(found.parts_ns([[place, 16]]), 300)
+        self.assertEqual(found.parts_ns([]), 0)
 
     def test_a_fused_step_in_parts_keeps_the_budget(self):
         from plimsoll.torch import costs

@@ -255,12 +255,16 @@ class Costs:
         """Of backwards of many groups, where images have the layout channels last: (cost, groups at once; 0: it is not
         divided), the fastest first, and of the slower ones those that take less for themselves."""
         nodes = [node for node in joint.nodes if grouped.can_be_divided(node)]
-        return self._all(lambda: {node: self._ways(node) for node in nodes})
+        found = self._all(lambda: {node: self._ways(node) for node in nodes})
+        return {node: ways for node, ways in found.items() if ways}
 
     def _ways(self, node: fx.Node) -> list[tuple[Cost, int]]:
-        found = [(self._measured(node, True), 0)]
-        for at_once in grouped.parts(argument(node, 9)):
-            found.append((self._measured(node, True, at_once), at_once))
+        found: list[tuple[Cost, int]] = []
+        for at_once in (0, *grouped.parts(argument(node, 9))):
+            try:
+                found.append((self._measured(node, True, at_once), at_once))
+            except (RuntimeError, NotImplementedError):  # as where memory is short
+                return []
             if found[-1][0].time_ns > TOO_SLOW * min(cost.time_ns for cost, _ in found):
                 break
         found.sort(key=lambda way: (way[0].time_ns, way[0].workspace_bytes))
@@ -270,7 +274,7 @@ class Costs:
     def _bytes_per_ns(self, device: torch.device) -> float:
         """Of a kernel that reads and writes memory and does little else."""
         key, n_bytes = "copy" + (f" {device.type}" if device.type != "cpu" else ""), 1 << 24
-        if key not in self.known:
+        if self.known.get(key, [0, 0])[1] != 2 * n_bytes:  # a rate of nothing would be divided by
             source = torch.ones(n_bytes // 4, device=device)
             target = torch.empty_like(source)
             self.known[key] = [min(_time(lambda: target.copy_(source), device) for _ in range(3)), 2 * n_bytes]

@@ -4,6 +4,7 @@ that the peak never rises as the budget falls. Kept in a file between runs."""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 import json
@@ -25,7 +26,7 @@ class Row:
     measured_bytes: int
     level: int = 0  # of inductor.set_level(), at which it was compiled
     parts: list[list[int]] = dataclasses.field(default_factory=list)  # as Levels.divide() returns
-    longer_ns: int = 0  # by these parts
+    longer_ns: int = 0  # by these parts, as their times are known now; not in the file
 
 
 class Front:
@@ -50,13 +51,29 @@ class Front:
                     int(r["measured"]),
                     int(r["level"]),
                     [[int(place), int(n)] for place, n in r["parts"]],
-                    int(r["longer"]),
                 )
                 for r in rows
             ]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             return []
-        return [row for row in found if set(row.order) == set(range(len(self.graph.ops)))]
+        return [row for row in found if self._is_sound(row)]
+
+    def _is_sound(self, row: Row) -> bool:
+        """Can the row be of a step of this graph? A file may be damaged."""
+        sizes = min(row.planned_bytes, row.measured_bytes) > 0 and max(row.planned_bytes, row.measured_bytes) < 1 << 63
+        return sizes and 0 <= row.level < len(self.level_ns) and self._is_order(row.order)
+
+    def _is_order(self, order: list[int]) -> bool:
+        """Does each op run, one of class once a single time, and only after what it reads was written?"""
+        ops, count = self.graph.ops, collections.Counter(order)
+        if set(count) != set(range(len(ops))) or any(count[i] > 1 for i, op in enumerate(ops) if op.cls == "once"):
+            return False
+        there = {place for place, (role, _) in enumerate(self.graph.storages) if role in ("input", "param", "state")}
+        for op in order:
+            if not there.issuperset(ops[op].reads):
+                return False
+            there.update(ops[op].writes)
+        return True
 
     def _write(self):
         rows = [
@@ -66,7 +83,6 @@ class Front:
                 "measured": r.measured_bytes,
                 "level": r.level,
                 "parts": r.parts,
-                "longer": r.longer_ns,
             }
             for r in self.rows
         ]

@@ -45,7 +45,7 @@ class Candidate:
 
 
 class FusedPlans:
-    """level        at which to compile; top: the highest that differs from the others
+    """level        at which to compile; top: the highest that differs from the others, in any graph of the step
     front           plans that were measured; None: nothing was planned yet
     refusal         no plan of ops is within the budget
     at_smallest     plans of the fewest bytes were tried
@@ -71,7 +71,7 @@ class FusedPlans:
     def look_at(self, joint: Joint, costs: list[Cost], extra_bytes: int):
         """The graph that is planned now. costs, extra_bytes: as those of Joint.planner_graph()."""
         self.levels = Levels(joint, self.costs, costs, extra_bytes, self.device)
-        self.top, self.level = self.levels.top, max(self.level, self.levels.first)
+        self.top, self.level = max(self.top, self.levels.top), max(self.level, self.levels.first)
         self.taken = self.forecast_bytes = None
 
     def room_bytes(self) -> int:
@@ -93,6 +93,7 @@ class FusedPlans:
         front = Front(self.costs.path.parent, self.levels.graphs(inductor.PLAIN, RATES[0])[0], about, self.levels.ns)
         if self.front is None or self.front.path != front.path:  # another graph than in the last round
             self.front = front
+            self._forget_other_parts()
         self.plain = None
         now = self._first(plan_bytes)
         known = self._known(now)
@@ -106,6 +107,16 @@ class FusedPlans:
         self.level = self.taken.level
         self.levels.take(self.taken.parts)
         return self.taken.plan
+
+    def _forget_other_parts(self):
+        """Rows whose parts cannot be taken now say nothing of this step."""
+        assert self.front and self.levels
+        rows = []
+        for row in self.front.rows:
+            longer = self.levels.parts_ns(row.parts)
+            if longer is not None:
+                rows.append(dataclasses.replace(row, longer_ns=longer))
+        self.front.rows = rows
 
     def add(self, plan: Plan, measured_bytes: int):
         """What a step by the plan made last was measured to take."""
@@ -165,17 +176,15 @@ class FusedPlans:
         keep_all = self.front.time_ns(list(range(len(self.graph().ops))), inductor.PLAIN)
         if self.level < inductor.PLAIN == self.top and (not now or self._time_ns(now) > keep_all):
             now = self._better(now, self._plain(plan_bytes))
-        if not now:
+        if not now or now.is_smallest:
             self.refusal = self.refused
-            now = self._smallest(self.level)
-        return now
+        return now or self._smallest(self.level)
 
     def _plain(self, plan_bytes: int) -> Candidate:
         """At the level where nothing is copied into another layout."""
         if not self.plain:
             self.plain = self._fitting(inductor.PLAIN, plan_bytes)
         if not self.plain:
-            self.refusal = self.refused
             self.plain = self._smallest(inductor.PLAIN)
         return self.plain
 
@@ -209,20 +218,29 @@ class FusedPlans:
     # ---- forecasts ----
 
     def _rehearsed(self, now: Candidate, plan_bytes: int, split) -> Candidate:
-        """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
-        rows: list[tuple[bool, int, Candidate]] = []
+        """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast: one
+        that was measured above the budget only where there is no other."""
+        rows: list[tuple[bool, bool, int, Candidate]] = []
+        over = 0
         for _ in range(REHEARSALS):
+            if rows:
+                now = self._less(now, over, plan_bytes)
             found = self._rehearsal(now, split)
             if found is None:
                 return now
-            rows.append((not found[1], found[0], now))
             over = found[0] - self.budget_bytes
+            rows.append((over > 0 and self._measured(now) is not None, not found[1], found[0], now))
             if over <= 0:
                 break
-            now = self._less(now, over, plan_bytes)
         self.at_smallest = now.is_smallest
-        _, self.forecast_bytes, now = min(rows, key=lambda row: row[:2])
+        _, _, self.forecast_bytes, now = min(rows, key=lambda row: row[:3])
         return now
+
+    def _measured(self, now: Candidate) -> int | None:
+        """The peak of such a step, where it was measured."""
+        assert self.front
+        same = (row for row in self.front.rows if (row.order, row.level, row.parts) == (now.plan.order, now.level, now.parts))
+        return next((row.measured_bytes for row in same), None)
 
     def _less(self, now: Candidate, over: int, plan_bytes: int) -> Candidate:
         """A candidate for fewer bytes. over: of the forecast of `now`, above the budget."""
@@ -251,10 +269,10 @@ class FusedPlans:
         """(the peak of a step: as measured before, or forecast; whether it is that of the whole step). None: unknown."""
         from . import rehearsal
 
-        assert self.front and self.levels
-        for row in self.front.rows:
-            if (row.order, row.level, row.parts) == (now.plan.order, now.level, now.parts):
-                return row.measured_bytes, True
+        assert self.levels
+        measured = self._measured(now)
+        if measured is not None:
+            return measured, True
         self.levels.take(now.parts)
         peaks = self._planned(now.plan.order, now.level, now.rate)
         first, second = (now.level < self.top or AMPLE_PLAIN * peak > self.budget_bytes for peak in peaks)

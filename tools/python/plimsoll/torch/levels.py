@@ -85,6 +85,17 @@ class Levels:
         self.take(found)
         return found
 
+    def parts_ns(self, parts: list[list[int]]) -> int | None:
+        """By how much these parts take longer than the fastest ones. None: they are not of this step, or not among its ways
+        any more, as those of a file that is damaged or older than the times."""
+        by_place = {self.joint.nodes.index(node): ways for node, ways in self.ways.items()}
+        places = [place for place, _ in parts]
+        if len(set(places)) < len(places) or not by_place.keys() >= set(places):
+            return None
+        found = [next((cost for cost, n in by_place[place] if n == at_once), None) for place, at_once in parts]
+        longer = [cost and cost.time_ns - by_place[place][0][0].time_ns for cost, place in zip(found, places)]
+        return None if None in longer else sum(longer)
+
     def take(self, parts: list[list[int]]):
         """Sets how ops are divided; those that are not named are whole."""
         joint, self.longer_ns = self.joint, 0

@@ -94,6 +94,8 @@ class Report:
 
 @dataclasses.dataclass
 class _Piece:
+    """graph: in which each of several graphs is planned, whatever the level"""
+
     joint: Joint
     graph: Graph
     planned: StepPlan
@@ -198,6 +200,7 @@ class _Shaped:
         keep_all = None if self.budget_bytes else graph.plan(None, measured=True)
         if keep_all and not self._new_breaks():
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
+        own = graph
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if self.fused:
             self.fused.look_at(joint, costs, extra)
@@ -205,7 +208,7 @@ class _Shaped:
             assert keep_all
             found = keep_all
         elif self.fused and self.shares is None:
-            found, graph = self.fused.plan(self.budget_bytes, budget, split), self.fused.graph()
+            found, own = self.fused.plan(self.budget_bytes, budget, split), self.fused.graph()
         elif self.last_resort:
             assert self.within
             found = self.within
@@ -213,7 +216,7 @@ class _Shaped:
             found = self._plan(graph, budget)
         if self.fused:
             self._set_level()
-        self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all)))
+        self.pieces.append(_Piece(joint, graph, StepPlan(found, own, keep_all)))
         return found.order
 
     def _set_level(self):
@@ -230,7 +233,8 @@ class _Shaped:
     def _share(self):
         """Budgets of the graphs of one step. Each has the parameters and its own bytes, which add up to the budget."""
         least = [piece.graph.plan_smallest(measured=True)[0].peak_bytes for piece in self.pieces]
-        most = [max(piece.planned.keep_all_bytes, low) for piece, low in zip(self.pieces, least)]
+        orders = [list(range(len(piece.graph.ops))) for piece in self.pieces]
+        most = [max(*piece.graph.live_bytes(order)[0], low) for piece, order, low in zip(self.pieces, orders, least)]
         room = self.budget_bytes - self.resident - sum(low - self.resident for low in least)
         if room < 0:
             small = self.budget_bytes - room
@@ -410,6 +414,10 @@ class _Shaped:
             except DoesNotFit as refusal:
                 if self.within:
                     break
+                fused = self.fused
+                if self.shares and fused and fused.level < fused.top:  # what was above came of this level
+                    fused.level, self.set_aside = fused.top, 0
+                    continue
                 if self.set_aside == 0 or self.shares or self.step.backend == "inductor":
                     raise self._beside(refusal) from None
                 return self._report(self._measure_smallest(refusal), round_)
