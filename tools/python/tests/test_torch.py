@@ -281,6 +281,19 @@ class Refusals(unittest.TestCase):
         self.assertIn("index out of range", str(refused.exception))
         self.assertIn("is no index of what the model looks up", str(refused.exception))
 
+    def test_a_failure_of_the_package_is_not_told_as_one_of_the_forward(self):
+        from plimsoll.torch import joint
+
+        net, batch = transformer()
+        for backend in ("eager", "inductor"):
+            with (
+                unittest.mock.patch.object(joint.Joint, "primal_bytes", lambda _: [][0]),
+                self.assertRaises(Exception) as failed,
+            ):
+                pt.compile(WithLoss(net), "1GiB", backend=backend)(*batch)
+            self.assertIn("list index out of range", str(failed.exception))
+            self.assertNotIn("the model's forward fails", str(failed.exception))
+
     def test_a_forward_with_a_backward_of_its_own(self):
         class Penalty(torch.nn.Linear):
             def forward(self, x):

@@ -173,8 +173,10 @@ class Joint:
 
     @staticmethod
     def is_last(node: fx.Node) -> bool:
-        """Do the images of the backward of a convolution have the layout channels last in the model's own step?"""
-        return argument(node, 1).meta["val"].is_contiguous(memory_format=torch.channels_last)
+        """Do the images of the backward of a convolution have the layout channels last in the model's own step? Of one pixel
+        they have both layouts, and count as the model's."""
+        images = argument(node, 1).meta["val"]
+        return images.is_contiguous(memory_format=torch.channels_last) and not images.is_contiguous()
 
     def primal_bytes(self) -> int:
         return sum(s.n_bytes for s in self.storage.values() if s.node is None and not s.tangent)

@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import hashlib
 import threading
+import traceback
 import typing
 
 import torch
@@ -156,6 +157,11 @@ class _Finished(torch.autograd.Function):
             "the step has run its backward: the gradients are in .grad. retain_graph, a second backward and gradients of "
             "gradients need what the plan has dropped; call the step again for new gradients"
         )
+
+
+def _is_own(failure: BaseException) -> bool:
+    """Was it raised while a plan was made, and not in the model's forward?"""
+    return any(frame.f_code is _Partition.__call__.__code__ for frame, _ in traceback.walk_tb(failure.__traceback__))
 
 
 class _Shaped:
@@ -345,7 +351,7 @@ class _Shaped:
             raise capture.inner_error(failure).with_traceback(None) from None
         except (TypeError, ValueError, RuntimeError, IndexError) as failure:
             sentence = forward_failure(self.step.model, self.batch, self.named)
-            if sentence is None and isinstance(failure, torch._dynamo.exc.TorchDynamoException):
+            if sentence is None and (isinstance(failure, torch._dynamo.exc.TorchDynamoException) or _is_own(failure)):
                 raise
             raise sentence or failed(self.batch, self.named, failure) from failure
         finally:
@@ -429,6 +435,8 @@ class _Shaped:
                 if over <= 0:
                     self.within = plan
                 self._set_aside(plan, measured, round_)
+                if self.fused and self.fused.forecast_bytes is not None:
+                    self.fused.next_round(measured)  # what is in no graph is in no forecast
                 continue
             fused = self.fused
             assert fused
