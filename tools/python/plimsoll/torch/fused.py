@@ -13,7 +13,7 @@ import typing
 import torch
 
 from ..planning import DoesNotFit, Graph, Plan
-from . import inductor
+from . import inductor, rehearsal
 from .costs import Cost, Costs
 from .front import Front, Row
 from .joint import Joint
@@ -267,8 +267,6 @@ class FusedPlans:
 
     def _rehearsal(self, now: Candidate, split) -> tuple[int, bool] | None:
         """(the peak of a step: as measured before, or forecast; whether it is that of the whole step). None: unknown."""
-        from . import rehearsal
-
         assert self.levels
         measured = self._measured(now)
         if measured is not None:

@@ -13,8 +13,7 @@ from . import inductor
 from .costs import Cost, Costs, copied_filters_bytes
 from .joint import Joint
 
-
-RATES = (1.2, 1.6, 3.0)
+RATES = (1.2, 1.6, 3.0)  # times the fastest parts: a graph is planned for each, whose ops may be so slow to take less
 
 
 class Levels:
