@@ -136,6 +136,28 @@ class Compile(unittest.TestCase):
     def test_attention(self):
         self.assertTrue(self.check(transformer, "60%").planned.recomputed())
 
+    def test_ops_that_tracing_takes_apart_have_the_bits_of_eager_training(self):
+        """Interpolations and a few losses have kernels of their own, and their pieces have other bits."""
+
+        class Scaled(torch.nn.Module):
+            def __init__(self, mode):
+                super().__init__()
+                self.first, self.mode = torch.nn.Conv2d(3, 4, 3, padding=1), mode
+                self.head = torch.nn.Linear(4 * 81, 10)
+
+            def forward(self, x):
+                x = torch.nn.functional.softshrink(self.first(x), 0.1)
+                return self.head(F.interpolate(x, scale_factor=2.3, mode=self.mode).flatten(1))
+
+        op = torch.ops.aten.upsample_bilinear2d.default
+        kernels = dict(op.py_kernels)
+        for mode in ("nearest", "bilinear", "bicubic"):
+            with self.subTest(mode):
+                torch._dynamo.reset()
+                batch = torch.randn(8, 3, 4, 4), torch.randint(0, 10, (8,))
+                self.check(lambda: (Scaled(mode), batch), "100%")  # noqa: B023
+        self.assertEqual(op.py_kernels, kernels)
+
     def test_dropout_draws_what_eager_training_draws(self):
         self.assertTrue(self.check(lambda: transformer(0.2), "75%").planned.recomputed())
 

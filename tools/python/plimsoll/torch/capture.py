@@ -15,6 +15,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ..planning import Error
+from . import native
 from .fusion import inlined
 from .gradients import keep_layouts
 from .joint import Joint, Unsupported
@@ -215,7 +216,7 @@ def many_plans():
 def settings(backend: str, partition, key: str | None = None):
     """The context in which what compiled() returned runs for the first time. key: names the plan in caches."""
     if backend != "inductor":
-        return contextlib.nullcontext()
+        return native.kept_whole()
     from . import inductor
 
     return inductor.settings(partition, key)

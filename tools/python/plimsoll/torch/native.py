@@ -1,12 +1,18 @@
-"""Ops that a fused step leaves to PyTorch's own kernels: batch norms of a training step on a CPU.
+"""Ops that a step leaves to PyTorch's own kernels.
 
-Inductor writes three loops for one, and chooses the layout of what they write by its own rules: where that is not the
+Of a fused step these are batch norms of a training step on a CPU. Inductor writes three loops for one, and chooses the layout of what they write by its own rules: where that is not the
 layout of the convolution that reads it, PyTorch copies it there. PyTorch's own norm keeps the layout (times in
 docs/results/pytorch.md). On a GPU, in other types than float32, and where a norm takes running statistics for constants,
 Inductor fuses it with its neighbours.
+
+Of a step whose ops run one by one they are the ops that PyTorch, while it traces a graph, takes apart in Python although
+it has kernels for them and their backwards: interpolations and a few others. The pieces have other bits than an eager
+step, and take more bytes.
 """
 
 from __future__ import annotations
+
+import contextlib
 
 import torch
 
@@ -57,3 +63,31 @@ def let_inductor_call():
         if op not in lowering.lowerings:
             same = _in_one_layout if op is BACKWARD else None
             lowering.make_fallback(op, layout_constraint=same, warn=False, override_decomp=True)
+
+
+_TAKEN_APART = ("hardshrink", "softshrink", "multi_margin_loss", "multilabel_margin_loss_forward", "upsample_", "_upsample_")
+_KEYS = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
+
+
+def _overloads():
+    for name in torch._C._dispatch_get_all_op_names():
+        packet, _, overload = name.removeprefix("aten::").partition(".")
+        if name.startswith("aten::") and packet.startswith(_TAKEN_APART):
+            yield getattr(getattr(aten, packet), overload or "default")
+
+
+@contextlib.contextmanager
+def kept_whole():
+    """Ops that PyTorch has kernels for are not taken apart meanwhile."""
+    removed = []
+    for op in _overloads():
+        for key in _KEYS:
+            if key in op.py_kernels:
+                removed.append((op, key, op.py_kernels.pop(key)))
+                op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for op, key, kernel in removed:
+            op.py_kernels[key] = kernel
+            op._dispatch_cache.clear()
