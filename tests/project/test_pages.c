@@ -1,5 +1,6 @@
 /* README.md and docs/: every file that they name exists, the functions that a table of architecture.md or planner.md
- * names are in the row's files, and the tests that online.md names exist. */
+ * names are in the row's files, the tests that online.md names exist, and rows of a table have as many cells as its
+ * head. */
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <regex.h>
@@ -154,6 +155,41 @@ Test(pages, name_public_functions_for_the_tasks_of_the_guide) {
   }
   (void)fclose(page);
   cr_assert_geq(checked, 50);
+}
+
+static int cells(const char *row) {
+  int bars = 0;
+  for (const char *at = row; *at; at++) bars += *at == '|' && (at == row || at[-1] != '\\');
+  return bars - 1;
+}
+
+/* Returns the number of rows. */
+static int check_tables(const char *path) {
+  static char line[1 << 14];
+  int rows = 0, wanted = 0, is_code = 0;
+  FILE *page = fopen(path, "r");
+  cr_assert_not_null(page);
+  for (int number = 1; fgets(line, sizeof line, page); number++) {
+    if (strncmp(line, "```", 3) == 0) is_code = !is_code;
+    int is_row = line[0] == '|' && !is_code;
+    cr_expect(!is_row || wanted == 0 || cells(line) == wanted, "%s:%d: %d cells for %d", path, number, cells(line),
+              wanted);
+    wanted = is_row ? cells(line) : 0;
+    rows += is_row;
+  }
+  (void)fclose(page);
+  return rows;
+}
+
+Test(pages, have_tables_whose_rows_are_of_their_heads) {
+  glob_t pages;
+  int rows = 0;
+  cr_assert_eq(glob(PLIM_SOURCE_DIR "/README.md", 0, NULL, &pages), 0);
+  cr_assert_eq(glob(PLIM_SOURCE_DIR "/docs/*.md", GLOB_APPEND, NULL, &pages), 0);
+  cr_assert_eq(glob(PLIM_SOURCE_DIR "/docs/results/*.md", GLOB_APPEND, NULL, &pages), 0);
+  for (size_t i = 0; i < pages.gl_pathc; i++) rows += check_tables(pages.gl_pathv[i]);
+  globfree(&pages);
+  cr_assert_geq(rows, 500);
 }
 
 Test(pages, of_the_readme_are_at_most_120_lines) {

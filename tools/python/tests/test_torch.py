@@ -1354,6 +1354,8 @@ class Plans(unittest.TestCase):
         self.assertTrue(found.recomputed())
         self.assertIn("lower bound", str(found))
         self.assertIn(f"{found.plan.overhead_percent - found.plan.bound_percent:.2f} points at most", str(found))
+        self.assertIn("what ops take for themselves", str(found))
+        self.assertNotIn("what ops take for themselves", str(pt.plan(model, batch, budget="70%", measure=True)))
 
     def test_what_is_planned_alone_is_what_the_step_takes(self):
         net, batch = convolutions()

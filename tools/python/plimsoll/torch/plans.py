@@ -45,11 +45,13 @@ class StepPlan:
     plan      the plan; its order has indices of graph.ops
     graph     the step as ops in program order
     keep_all  the plan that recomputes nothing, where it was made; else it is made when it is asked for
+    modelled  times are modelled, and what ops take for themselves counts as nothing
     """
 
     plan: Plan
     graph: Graph
     keep_all: Plan | None = dataclasses.field(default=None, repr=False, compare=False)
+    modelled: bool = False
 
     @property
     def keep_all_bytes(self) -> int:
@@ -102,6 +104,8 @@ class StepPlan:
             ("gap", f"{max(0.0, p.overhead_percent - p.bound_percent):.2f} points at most to the fastest plan"),
             ("plan", f"{len(p.order)} runs for {len(self.graph.ops)} ops, by {p.planner}"),
         ]
+        if self.modelled:
+            rows.append(("not counted", "what ops take for themselves, as some convolutions do; measure=True counts it"))
         return "\n".join(f"{name:<20} {text}" for name, text in rows)
 
 
@@ -137,7 +141,8 @@ def plan(
     budget      bytes, "8GiB", or "40%" of the bytes that the step takes where nothing is recomputed; None: that plan
     backend     "eager", or "inductor": the graph that is left where kernels are fused
     time_limit  seconds for the search
-    measure     True: each distinct op runs a few times for its time and its own bytes; False: both are modelled
+    measure     True: each distinct op runs a few times for its time and its own bytes; False: the time is modelled, and its
+                own bytes count as nothing, so that compile() may take more
     save        folder for graph.json, profile.json and plan.json, which the program `plimsoll` reads
     DoesNotFit: there is no plan, with the smallest budget. Unsupported: the step has what cannot be planned yet.
     """
@@ -148,7 +153,7 @@ def plan(
     found = keep_all
     if budget is not None:
         found = graph.plan(parse_bytes(budget, keep_all.peak_bytes), **options)
-    return StepPlan(found, graph, keep_all)
+    return StepPlan(found, graph, keep_all, modelled=not measure)
 
 
 def _shortened(batch: tuple, size: int, to: int) -> tuple:
