@@ -388,6 +388,41 @@ class Uses(unittest.TestCase):
         self.assertLessEqual(report.measured_bytes, report.budget_bytes)
         self.assertIn("graph break", str(report))
 
+    def test_a_forward_that_sets_something_up_when_it_first_runs_is_planned_as_it_runs_then(self):
+        """The compiler breaks the graph at the lock, and when it compiles once more there is none."""
+        import threading
+
+        lock = threading.Lock()
+
+        def set_up(model):
+            if getattr(model, "is_ready", False):
+                return
+            with lock:
+                model.is_ready = True
+
+        class Lazy(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Linear(64, 256), torch.nn.Linear(256, 10)
+
+            def forward(self, x, y):
+                x = F.gelu(self.first(x))
+                set_up(self)
+                return F.cross_entropy(self.second(F.gelu(x)), y)
+
+        for budget in ("100%", "90%", 1 << 30):
+            with self.subTest(budget):
+                torch._dynamo.reset()
+                model = Lazy()
+                batch = torch.randn(64, 64), torch.randint(0, 10, (64,))
+                step = pt.compile(model, budget=budget)
+                loss, gradients = step(*batch)
+                report = step.report()
+                self.assertEqual(len(report.pieces), 1)
+                self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+                model(*batch).backward()
+                self.assertTrue(torch.equal(model(*batch), loss))
+
     def test_a_share_of_what_a_broken_step_takes_is_not_one_of_its_first_graph(self):
         class Broken(torch.nn.Module):
             def __init__(self):

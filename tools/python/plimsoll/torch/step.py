@@ -175,6 +175,7 @@ class _Shaped:
         self.rows: dict | None = None
         self.pieces: list[_Piece] = []
         self.shares: list[int] | None = None
+        self.sharers: list[list[str]] = []  # names of the ops of the graphs that have them
         self.set_aside = 0
         self.times: list[int] = []  # by step of the plan, as metered
         self.fused: FusedPlans | None = None  # None: ops run one by one
@@ -201,6 +202,8 @@ class _Shaped:
     def plan_piece(self, joint: Joint, split) -> list[int]:
         """The order in which the ops of one graph run. split: forward and backward of an order."""
         step, index = self.step, len(self.pieces)
+        if self.shares and not self._is_shared(index, joint):
+            raise capture.Changed("its graphs are other ones when it is compiled once more")
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
         keep_all = None if self.budget_bytes else graph.plan(None, measured=True)
@@ -225,6 +228,11 @@ class _Shaped:
         self.pieces.append(_Piece(joint, graph, StepPlan(found, own, keep_all)))
         return found.order
 
+    def _is_shared(self, index: int, joint: Joint) -> bool:
+        """Is it the graph that has this place in the shares? A forward that sets something up when it first runs may then be
+        compiled to other graphs."""
+        return index < len(self.sharers) and [node.name for node in joint.nodes] == self.sharers[index]
+
     def _set_level(self):
         from . import inductor
 
@@ -238,9 +246,9 @@ class _Shaped:
 
     def _share(self):
         """Budgets of the graphs of one step. Each has the parameters and its own bytes, which add up to the budget."""
+        self.sharers = [[node.name for node in piece.joint.nodes] for piece in self.pieces]
         least = [piece.graph.plan_smallest(measured=True)[0].peak_bytes for piece in self.pieces]
-        orders = [list(range(len(piece.graph.ops))) for piece in self.pieces]
-        most = [max(*piece.graph.live_bytes(order)[0], low) for piece, order, low in zip(self.pieces, orders, least)]
+        most = [max(piece.graph.plan(None, measured=True).peak_bytes, low) for piece, low in zip(self.pieces, least)]
         room = self.budget_bytes - self.resident - sum(low - self.resident for low in least)
         if room < 0:
             small = self.budget_bytes - room
@@ -321,6 +329,8 @@ class _Shaped:
         self._plan_and_run()
         if self.shares:
             return
+        if self._new_breaks() and not self.peaks:  # a forward that sets something up when it first runs may break it once
+            self._plan_and_run()
         self.breaks = self._new_breaks()
         is_known = self.budget_bytes > 0
         if not is_known:
@@ -361,6 +371,8 @@ class _Shaped:
                 "the compiler found no graph with a backward in the step; torch.compile(model, fullgraph=True)(*batch) says what "
                 "of the forward it cannot trace"
             )
+        if self.shares and len(self.pieces) < len(self.shares):
+            raise capture.Changed("it has fewer graphs when it is compiled once more")
 
     def _meter(self):
         """Run the step node by node, and learn what each op takes in it."""
