@@ -1056,15 +1056,27 @@ class Fused(unittest.TestCase):
             self.assertEqual(ended.exception.inner_exception.args, (expected,))
         self.assertTrue(config.layout_optimization)
 
-    def test_filters_that_the_layout_channels_last_copies_are_counted(self):
-        from plimsoll.torch import capture
-        from plimsoll.torch.costs import copied_filters_bytes
+    def test_copies_of_filters_in_the_layout_channels_last_end_at_the_backward_of_their_convolution(self):
+        from plimsoll.torch import capture, costs
 
         net, batch = convolutions()
         joint = capture.trace(WithLoss(net), batch, "inductor")
-        self.assertEqual(copied_filters_bytes(joint), 4 * 9 * (8 * 3 + 16 * 8 + 16 * 16))
+        copies = costs.copied_filters(joint)
+        self.assertEqual(sum(copies.values()), 4 * 9 * (8 * 3 + 16 * 8 + 16 * 16))
+        each = [costs.Cost(1, 0)] * len(joint.nodes)
+        without, graph = joint.planner_graph(each, 0), joint.planner_graph(each, 0, copies=copies)
+        order = list(range(len(graph.ops)))
+        more = [a - b for a, b in zip(graph.live_bytes(order)[0], without.live_bytes(order)[0])]
+        names = [op.name for op in graph.ops]
+        backwards = [step for step, name in enumerate(names) if name.startswith("convolution_backward")]
+        self.assertEqual(len(backwards), 3)
+        begin = names.index("boundary")
+        self.assertTrue(all(n == 0 for n in more[:begin]))
+        for first, last, n in zip([begin, *[b + 1 for b in backwards]], [*backwards, len(order) - 1], (3, 2, 1, 0)):
+            wanted = sum(sorted(copies.values())[:n])
+            self.assertTrue(all(m == wanted for m in more[first : last + 1]), (first, last, more))
         joint = capture.trace(WithLoss(net.to(memory_format=torch.channels_last)), batch, "inductor")
-        self.assertEqual(copied_filters_bytes(joint), 0)
+        self.assertEqual(costs.copied_filters(joint), {})
 
     def test_a_key_for_caches_names_budget_and_effort(self):
         from plimsoll.torch import inductor

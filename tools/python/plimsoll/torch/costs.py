@@ -89,15 +89,15 @@ def is_image_convolution(node: fx.Node) -> bool:
     return argument(node, 1).meta["val"].dim() == 4
 
 
-def copied_filters_bytes(joint: Joint) -> int:
-    """Bytes of the filters that a forward in the layout channels last copies into it and keeps for the backward."""
+def copied_filters(joint: Joint) -> dict[int, int]:
+    """Bytes, by storage, of the filters that a forward in the layout channels last copies into it and keeps for the backward."""
     found: dict[int, int] = {}
     for node in joint.nodes:
         if is_image_convolution(node) and node.target is aten.convolution_backward.default:
             kernel = argument(node, 2).meta["val"]
             if not kernel.is_contiguous(memory_format=torch.channels_last):
                 found[storage_of(kernel)] = storage_bytes(kernel)
-    return sum(found.values())
+    return found
 
 
 def _measure(node: fx.Node, channels_last: bool = False, at_once: int = 0) -> Cost:
@@ -222,7 +222,7 @@ class Costs:
         copies of filters into it and of their gradients out of it. last: of of_channels_last()."""
         own = sum(last[node].time_ns - cost.time_ns for node, cost in zip(joint.nodes, costs) if node in last)
         device = next((argument(node, 1).meta["val"].device for node in last), torch.device("cpu"))
-        moved = 4 * copied_filters_bytes(joint)  # a filter and its gradient, each read and written
+        moved = 4 * sum(copied_filters(joint).values())  # a filter and its gradient, each read and written
         return own + int(moved / self._all(lambda: self._bytes_per_ns(device)))
 
     def _all(self, measure, gpus: typing.Sequence[torch.device] = ()):

@@ -233,13 +233,17 @@ class Joint:
             number.update(dict.fromkeys(group, writes[-1]))
         return writes or [graph.add_storage(role, 0)]
 
-    def planner_graph(self, costs: list[Cost], extra_bytes: int, in_place: bool = False) -> Graph:
+    def planner_graph(
+        self, costs: list[Cost], extra_bytes: int, in_place: bool = False, copies: typing.Mapping[int, int] | None = None
+    ) -> Graph:
         """The graph of the whole step. costs: of each node. extra_bytes: what is there all the time beside the primals.
         in_place: count on it that fused kernels write over what nothing reads later, wherever they may.
+        copies: bytes by filter's storage; the backward of its convolution reads a copy that the forward leaves.
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
         graph, number, drawn = Graph("joint"), {}, None
         made: dict[fx.Node, list[int]] = {}
         readers: dict[int, list[int]] = {}  # of primals that are updated: what has to run before
+        copied: dict[int, int] = {}
         for key, storage in self.storage.items():
             if storage.node in self.inlined:
                 continue
@@ -251,7 +255,7 @@ class Joint:
             graph.add_storage("param", extra_bytes)
         for i, node in enumerate([*self.nodes, None]):
             if i == self.boundary:
-                self._add_boundary(graph, number)
+                copied = self._add_boundary(graph, number, copies or {})
             if node is None:
                 break
             phase = "backward" if node in self.is_backward else "forward"
@@ -259,6 +263,8 @@ class Joint:
             for key, n_bytes in zip(writes, costs[i].outputs):
                 self.storage[key].n_bytes = max(self.storage[key].n_bytes, n_bytes)
             reads = list(dict.fromkeys(number[k] for k in self.reads(node)))
+            if node.target is aten.convolution_backward.default:
+                reads += [copied[k] for k in self.reads(node) if k in copied]
             out = self._write(graph, writes, number, "gradient" if phase == "backward" else "activation")
             cls = self.class_of(node, writes)
             draws = is_rng_op(node)
@@ -293,9 +299,9 @@ class Joint:
                 found.append(key)
         return found[:most]
 
-    def _add_boundary(self, graph: Graph, number: dict[int, int]):
+    def _add_boundary(self, graph: Graph, number: dict[int, int], copies: typing.Mapping[int, int]) -> dict[int, int]:
         """Reads what the forward returns, and the last output of each op that only the forward may run. Autograd holds
-        the tangents until the backward has returned."""
+        the tangents until the backward has returned. Copies count from here on. Returns the storages of these."""
         reads: dict[int, None] = {}
         for node in self.forward_outputs:
             for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
@@ -304,7 +310,10 @@ class Joint:
             if op.cls == "once":
                 reads[op.writes[-1]] = None
         tangents = [key for key, storage in self.storage.items() if storage.tangent]
-        graph.add_op("boundary", list(reads), self._write(graph, tangents, number, "output"), 0, cls="once")
+        writes = self._write(graph, tangents, number, "output")
+        copied = {key: graph.add_storage("activation", n_bytes) for key, n_bytes in copies.items()}
+        graph.add_op("boundary", list(reads), [*copied.values(), *writes], 0, cls="once")
+        return copied
 
 
 class Rebuilt:

@@ -10,7 +10,7 @@ import torch
 
 from ..planning import Graph
 from . import inductor
-from .costs import Cost, Costs, copied_filters_bytes
+from .costs import Cost, Costs, copied_filters
 from .joint import Joint
 
 RATES = (1.2, 1.6, 3.0)  # times the fastest parts: a graph is planned for each, whose ops may be so slow to take less
@@ -29,7 +29,7 @@ class Levels:
         self.whole = [last.get(node, cost) for node, cost in zip(joint.nodes, plain)]
         self.plain = plain
         self.top = inductor.PLAIN if last else inductor.APART
-        self.copied_bytes = copied_filters_bytes(joint)
+        self.copies = copied_filters(joint)
         fastest = {node: self.ways[node][0][0] if node in self.ways else cost for node, cost in last.items()}
         longer = costs.channels_last_ns(joint, plain, fastest) if last and device.type == "cpu" else 0
         self.ns = (max(0, longer), max(0, longer), max(0, -longer))
@@ -61,9 +61,8 @@ class Levels:
         ones."""
         key = self._is_last(level), rate
         if key not in self._graphs:
-            extra = self.extra_bytes + (self.copied_bytes if key[0] else 0)
-            costs = self._divided(level, rate)
-            made = [self.joint.planner_graph(costs, extra, in_place) for in_place in (False, True)]
+            costs, copies = self._divided(level, rate), self.copies if key[0] else {}
+            made = [self.joint.planner_graph(costs, self.extra_bytes, in_place, copies) for in_place in (False, True)]
             self._graphs[key] = made[0], made[1]
         return self._graphs[key]
 
@@ -92,8 +91,9 @@ class Levels:
         if len(set(places)) < len(places) or not by_place.keys() >= set(places):
             return None
         found = [next((cost for cost, n in by_place[place] if n == at_once), None) for place, at_once in parts]
-        longer = [cost and cost.time_ns - by_place[place][0][0].time_ns for cost, place in zip(found, places)]
-        return None if None in longer else sum(longer)
+        if None in found:
+            return None
+        return sum(cost.time_ns - by_place[place][0][0].time_ns for cost, place in zip(found, places) if cost)
 
     def take(self, parts: list[list[int]]):
         """Sets how ops are divided; those that are not named are whole."""
