@@ -831,7 +831,7 @@ class Fused(unittest.TestCase):
 
         def forecast(forward, backward, level, room, sides):
             asked.append((ask(forward, backward, level, 2 * whole)[0], level))
-            return whole if len(asked) < 3 else 0, True  # the first plans are too large, whatever they are
+            return whole if len(asked) < 3 else room, True  # the first plans are too large, whatever they are
 
         def stop(shaped, joint, split):
             plan_piece(shaped, joint, split)
@@ -852,6 +852,37 @@ class Fused(unittest.TestCase):
         peaks = [n_bytes for n_bytes, _ in asked]  # of the kernels that the scheduler makes
         self.assertTrue(all(0 < n_bytes < whole for n_bytes in peaks), (peaks, whole))
         self.assertLess(peaks[2], peaks[0])
+
+    def test_what_a_forecast_leaves_free_is_planned_for(self):
+        """A faster plan is taken where its forecast, too, is within the budget."""
+        from plimsoll.torch import rehearsal, step
+
+        net, batch = transformer()
+        model = WithLoss(net)
+        whole = pt.plan(model, batch, backend="inductor", measure=True).keep_all_bytes
+        budget = int(0.7 * whole)
+
+        class Planned(Exception):
+            pass
+
+        def stop(shaped, joint, split):
+            plan_piece(shaped, joint, split)
+            raise Planned(shaped.fused.taken.plan.time_ns)
+
+        plan_piece = step._Shaped.plan_piece
+        times = []
+        for above in (0, 1):
+            rows = [-budget // 5, above]  # beside the budget
+            with (
+                unittest.mock.patch.object(rehearsal, "forecast", lambda *a, rows=rows: (a[3] + rows.pop(0), True)),
+                unittest.mock.patch.object(step._Shaped, "plan_piece", stop),
+                self.assertRaises(torch._dynamo.exc.BackendCompilerFailed) as ended,
+            ):
+                torch._dynamo.reset()
+                pt.compile(model, budget=budget, backend="inductor")(*batch)
+            self.assertEqual(rows, [])
+            times.append(ended.exception.inner_exception.args[0])
+        self.assertLess(times[0], times[1])
 
     def test_a_forecast_is_what_a_transformer_takes_near_the_smallest_budget_that_has_a_plan(self):
         net, batch = transformer(drop=0.1)

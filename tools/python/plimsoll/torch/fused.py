@@ -24,6 +24,9 @@ AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for wher
 AMPLE_PLAIN = 1.1  # the same at the highest level, where the plan itself is within a percent of the measured peak
 REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
+LOOSE = 0.01  # of the budget: what a forecast may leave free without a plan for more
+FURTHER = 2  # plans for more, at most
+SLOW_PERCENT = 1  # overhead up to which no faster plan is looked for
 
 
 Search = typing.Callable[[Graph, int, int], Plan]  # a plan within bytes, by a seed; DoesNotFit: none was found
@@ -233,7 +236,22 @@ class FusedPlans:
             if over <= 0:
                 break
         self.at_smallest = now.is_smallest
-        _, _, self.forecast_bytes, now = min(rows, key=lambda row: row[:3])
+        _, is_part, self.forecast_bytes, now = min(rows, key=lambda row: row[:3])
+        return now if is_part or now.is_smallest else self._for_more(now, split)
+
+    def _for_more(self, now: Candidate, split) -> Candidate:
+        """Plans for what the forecast has left free: a plan counts values that kernels do not write."""
+        for _ in range(FURTHER):
+            free = self.budget_bytes - (self.forecast_bytes or 0)
+            if free < LOOSE * self.budget_bytes or now.plan.overhead_percent <= SLOW_PERCENT:
+                break
+            more = self._fitting(now.level, now.plan.peak_bytes + free, now.rate)
+            if not more or self._time_ns(more) >= self._time_ns(now):
+                break
+            found = self._rehearsal(more, split)
+            if found is None or not found[1] or found[0] > self.budget_bytes:
+                break
+            self.forecast_bytes, now = found[0], more
         return now
 
     def _measured(self, now: Candidate) -> int | None:
