@@ -1148,6 +1148,29 @@ class Fused(unittest.TestCase):
         slow = Front(pathlib.Path(self.folder.name), graph, "here", (10, 0, 0))  # by so much at its lowest level
         self.assertEqual(slow.fastest(95).order, [0, 0, 1])
 
+    def test_a_measured_plan_of_another_layout_has_no_bound_of_this_one(self):
+        from plimsoll.torch import fused, inductor
+        from plimsoll.torch.front import Front, Row
+
+        graphs = {}
+        for level, time_ns in ((inductor.ALL, 5), (inductor.PLAIN, 50)):
+            graph = plimsoll.Graph()
+            made = graph.add_storage("activation", 8)
+            graph.add_op("a", [], [made], time_ns)
+            graph.add_op("b", [made], [graph.add_storage("output", 8)], time_ns)
+            graphs[level] = graph, graph
+        plans = fused.FusedPlans(None, torch.device("cpu"), 0, None)
+        plans.front = Front(pathlib.Path(self.folder.name), graphs[inductor.PLAIN][0], "here")
+        plans.front.add(Row([0, 0, 1], 100, 90))
+        plans.budget_bytes = 90
+        plans.levels = unittest.mock.Mock()
+        plans.levels.graphs = lambda level, rate: graphs[level]
+        plans.levels.is_last = lambda level: level < inductor.PLAIN
+        plans.settled = True
+        for level in graphs:
+            now = fused.Candidate(graphs[level][0].plan(None), level, [], 0, 1.2)
+            found = plans._known(now).plan
+            self.assertEqual((found.time_ns, found.keep_all_ns, found.bound_ns), (15, 10, 10))
 
     def test_rows_of_measured_plans_that_are_damaged_are_ignored(self):
         from plimsoll.torch.front import Front, Row

@@ -210,13 +210,18 @@ class FusedPlans:
         as_fast = row.level <= now.level and self.front.row_time_ns(row) <= self._time_ns(now)
         if not (self.settled or tried or as_fast):
             return None
+        return Candidate(self._as_plan(row, now), row.level, row.parts, row.longer_ns, now.rate)
+
+    def _as_plan(self, row: Row, now: Candidate) -> Plan:
+        """The measured plan, with the times of its level. The bound of `now` holds for it where their times are the same."""
         assert self.levels
         times = [op.time_ns for op in self.levels.graphs(row.level, now.rate)[0].ops]
-        plan = dataclasses.replace(
-            now.plan, order=row.order, peak_bytes=row.planned_bytes, proved=False, documents=None,
-            time_ns=sum(times[op] for op in row.order), keep_all_ns=sum(times),
+        time_ns, keep_all_ns = sum(times[op] for op in row.order), sum(times)
+        is_same = self.levels.is_last(row.level) == self.levels.is_last(now.level)
+        return dataclasses.replace(
+            now.plan, order=row.order, peak_bytes=row.planned_bytes, proved=False, documents=None, time_ns=time_ns,
+            keep_all_ns=keep_all_ns, bound_ns=min(now.plan.bound_ns, time_ns) if is_same else keep_all_ns,
         )  # fmt: skip
-        return Candidate(plan, row.level, row.parts, row.longer_ns, now.rate)
 
     # ---- forecasts ----
 

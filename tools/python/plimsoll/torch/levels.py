@@ -39,17 +39,17 @@ class Levels:
 
     def rates(self, level: int) -> tuple[float, ...]:
         """With which graphs of this level differ."""
-        divided = self.ways if self._is_last(level) else [node for node in self.ways if self.joint.is_last(node)]
+        divided = self.ways if self.is_last(level) else [node for node in self.ways if self.joint.is_last(node)]
         return RATES if divided else RATES[:1]
 
-    def _is_last(self, level: int) -> bool:
+    def is_last(self, level: int) -> bool:
         """Do images of convolutions have the layout channels last?"""
         return level < inductor.PLAIN <= self.top
 
     def _divided(self, level: int, rate: float) -> list[Cost]:
-        found = list(self.whole if self._is_last(level) else self.plain)
+        found = list(self.whole if self.is_last(level) else self.plain)
         for place, node in enumerate(self.joint.nodes):
-            if node in self.ways and (self._is_last(level) or self.joint.is_last(node)):
+            if node in self.ways and (self.is_last(level) or self.joint.is_last(node)):
                 fastest = self.ways[node][0][0]
                 near = [cost.workspace_bytes for cost, _ in self.ways[node] if cost.time_ns <= rate * fastest.time_ns]
                 found[place] = fastest._replace(workspace_bytes=near[-1])
@@ -59,7 +59,7 @@ class Levels:
         """The graph at a level, and one that counts on kernels that write over what nothing reads later. rate: each op that runs
         in parts has the workspace of the least that take so many times as long as the fastest; plans may run faster
         ones."""
-        key = self._is_last(level), rate
+        key = self.is_last(level), rate
         if key not in self._graphs:
             costs, copies = self._divided(level, rate), self.copies if key[0] else {}
             made = [self.joint.planner_graph(costs, self.extra_bytes, in_place, copies) for in_place in (False, True)]
@@ -72,7 +72,7 @@ class Levels:
         graph, joint, found = self.graphs(level, rate)[0], self.joint, []
         live = graph.live_bytes(order)[0] if self.ways else []
         for node, ways in self.ways.items():
-            if not self._is_last(level) and not joint.is_last(node):
+            if not self.is_last(level) and not joint.is_last(node):
                 continue
             place = joint.nodes.index(node)
             op = place + (place >= joint.boundary)

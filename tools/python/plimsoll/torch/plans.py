@@ -93,8 +93,12 @@ class StepPlan:
         return sorted(rows, key=lambda row: -row.time_ns)
 
     def __str__(self) -> str:
+        return self.text(self.plan.budget_bytes)
+
+    def text(self, budget_bytes: int | None) -> str:
+        """The plan in lines, for a budget that may be another one than it was made for."""
         p = self.plan
-        budget = "none" if p.budget_bytes is None else f"{format_bytes(p.budget_bytes)} ({p.budget_bytes} bytes)"
+        budget = "none" if budget_bytes is None else f"{format_bytes(budget_bytes)} ({budget_bytes} bytes)"
         rows = [
             ("budget", budget),
             ("peak, planned", f"{format_bytes(p.peak_bytes)} ({p.peak_bytes} bytes)"),

@@ -70,15 +70,17 @@ class Report:
 
     def __str__(self) -> str:
         p = self.planned.plan
-        lines = [str(self.planned)]
+        lines = [self.planned.text(self.budget_bytes)]
         beside = f", {self.measured_bytes - p.peak_bytes:+d} bytes beside the plan" if len(self.pieces) == 1 else ""
         lines.append(
             f"{'peak, measured':<20} {format_bytes(self.measured_bytes)} ({self.measured_bytes} bytes){beside}"
         )
         if self.reserved_bytes is not None:
             lines.append(f"{'reserved, measured':<20} {format_bytes(self.reserved_bytes)} ({self.reserved_bytes} bytes)")
-        if self.budget_bytes != p.budget_bytes:
-            lines.append(f"{'budget, asked for':<20} {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes)")
+        if len(self.pieces) == 1 and p.budget_bytes not in (None, self.budget_bytes):
+            how = "more" if p.budget_bytes < self.budget_bytes else "less"
+            budget = f"{format_bytes(p.budget_bytes)} ({p.budget_bytes} bytes)"
+            lines.append(f"{'planned for':<20} {budget}: a step takes {how} than plans count")
         lines.append(f"{'rounds':<20} {self.rounds}")
         if len(self.pieces) > 1:
             shares = ", ".join(format_bytes(piece.plan.budget_bytes or 0) for piece in self.pieces)
