@@ -423,6 +423,33 @@ class Uses(unittest.TestCase):
                 model(*batch).backward()
                 self.assertTrue(torch.equal(model(*batch), loss))
 
+    def test_a_message_that_a_logger_gives_only_once_breaks_no_graph(self):
+        import functools
+        import logging
+
+        logger = logging.getLogger("once")
+        given = []
+
+        class Talks(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Linear(16, 32), torch.nn.Linear(32, 10)
+
+            def forward(self, x, y):
+                x = F.gelu(self.first(x))
+                logger.warning_once("said")
+                return F.cross_entropy(self.second(x), y)
+
+        once = functools.cache(lambda _, message: given.append(message))
+        with unittest.mock.patch.object(logging.Logger, "warning_once", once, create=True):
+            batch = torch.randn(8, 16), torch.randint(0, 10, (8,))
+            pt.plan(Talks(), batch)
+            self.assertEqual(given, [])
+            step = pt.compile(Talks(), budget="100%")
+            step(*batch)
+        self.assertEqual(given, ["said"])
+        self.assertEqual(len(step.report().pieces), 1)
+
     def test_a_share_of_what_a_broken_step_takes_is_not_one_of_its_first_graph(self):
         class Broken(torch.nn.Module):
             def __init__(self):

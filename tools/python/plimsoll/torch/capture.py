@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import types
 import typing
 
@@ -153,7 +154,7 @@ def trace(model: torch.nn.Module, batch: tuple, backend: str = "eager") -> Joint
     mode = detect_fake_mode(leaves) or contextlib.nullcontext()
     buffers = [(b, b._version) for b in model.buffers()]
     try:
-        with quiet(), mode, settings(backend, stop):
+        with quiet(), mode, settings(backend, stop), messages_given():
             loss = compiled(fresh_call(model), backend, stop, whole=True)(*batch)
         check_loss(loss)
         raise Unsupported("the step has no graph with a backward that could be planned")
@@ -211,6 +212,15 @@ def many_plans():
     """The context in which one function may be compiled for many plans: what lies behind a graph break keeps its code, and so
     the compiler counts the plans of all steps together."""
     return torch._dynamo.config.patch(recompile_limit=1 << 16, accumulated_recompile_limit=1 << 16)
+
+
+def messages_given():
+    """The context in which messages that a logger gives only once, as of transformers, break no graph: a first run has given
+    them, or nothing runs."""
+    once = [getattr(logging.Logger, name) for name in vars(logging.Logger) if name.endswith("_once")]
+    config = torch._dynamo.config
+    given = {method for method in once if hasattr(method, "cache_info")}
+    return config.patch(ignore_logging_functions=config.ignore_logging_functions | given)
 
 
 def settings(backend: str, partition, key: str | None = None):

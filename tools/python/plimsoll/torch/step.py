@@ -184,6 +184,7 @@ class _Shaped:
         self.within: Plan | None = None  # of ops run one by one, of an earlier round that was within the budget
         self.last_resort = False  # that plan is taken
         self.compiling = False  # the compiler may be asked
+        self.has_run = False
         self.breaks: list[str] = []  # why the compiler broke the graph
         self.breaks_before: dict[str, int] = {}  # the compiler's counts, before it looked at the step
         self.peaks: list[int] = []  # of the steps that were measured
@@ -331,7 +332,7 @@ class _Shaped:
         self._plan_and_run()
         if self.shares:
             return
-        if self._new_breaks() and not self.peaks:  # a forward that sets something up when it first runs may break it once
+        if self._new_breaks() and not self.peaks:  # by what a forward does once, when it first runs
             self._plan_and_run()
         self.breaks = self._new_breaks()
         is_known = self.budget_bytes > 0
@@ -357,8 +358,10 @@ class _Shaped:
         self.compiling = True
         try:
             settings = capture.settings(self.step.backend, self.partition, self.step.key())
-            with quiet(), self._unchanged(), capture.many_plans(), settings:
+            given = capture.messages_given() if self.has_run else contextlib.nullcontext()
+            with quiet(), self._unchanged(), capture.many_plans(), settings, given:
                 self._run_once()
+            self.has_run = True
         except torch._dynamo.exc.BackendCompilerFailed as failure:
             raise capture.inner_error(failure).with_traceback(None) from None
         except (TypeError, ValueError, RuntimeError, IndexError) as failure:
