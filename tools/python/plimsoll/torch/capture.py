@@ -166,7 +166,7 @@ def trace(model: torch.nn.Module, batch: tuple, backend: str = "eager") -> Joint
     except torch._dynamo.exc.TorchDynamoException as failure:
         raise forward_failure(model, batch, {}) or Unsupported(
             f"the step is not one graph ({first_line(failure)}); plan() and sweep() are for one graph, and compile() plans "
-            "the graphs of such a step together"
+            "the graphs of such a step together; where only a first forward sets something up, call model(*batch) once before"
         ) from None
 
 
