@@ -158,6 +158,24 @@ class Compile(unittest.TestCase):
                 self.check(lambda: (Scaled(mode), batch), "100%")  # noqa: B023
         self.assertEqual(op.py_kernels, kernels)
 
+    def test_ops_stay_whole_until_the_last_thread_has_traced(self):
+        from plimsoll.torch import native
+
+        op = torch.ops.aten.upsample_bilinear2d.default
+        kernels = dict(op.py_kernels)
+        first, second = native.kept_whole(), native.kept_whole()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        self.assertNotEqual(op.py_kernels, kernels)
+        second.__exit__(None, None, None)
+        self.assertEqual(op.py_kernels, kernels)
+
+    def test_dropout_of_two_byte_types_has_the_bits_of_eager_training(self):
+        net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.Dropout(0.3), torch.nn.Linear(64, 10)).bfloat16()
+        batch = torch.randn(64, 32, dtype=torch.bfloat16), torch.randint(0, 10, (64,))
+        self.check(lambda: (net, batch), "100%")
+
     def test_dropout_draws_what_eager_training_draws(self):
         self.assertTrue(self.check(lambda: transformer(0.2), "75%").planned.recomputed())
 
@@ -422,6 +440,78 @@ class Uses(unittest.TestCase):
                 self.assertLessEqual(report.measured_bytes, report.budget_bytes)
                 model(*batch).backward()
                 self.assertTrue(torch.equal(model(*batch), loss))
+
+    def test_a_budget_for_the_graph_of_later_runs_is_enough(self):
+        """The first forward breaks the graph where all branches are there, so that no plan for it would fit."""
+
+        class Once(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.up = torch.nn.ModuleList(torch.nn.Linear(32, 512) for _ in range(10))
+                self.down = torch.nn.ModuleList(torch.nn.Linear(512, 1) for _ in range(10))
+                self.told = False
+
+            def forward(self, x):
+                branches = [torch.tanh(up(x)) for up in self.up]
+                if not self.told:
+                    self.told = True
+                    print(end="")
+                return sum(down(branch).pow(2).mean() for down, branch in zip(self.down, branches))
+
+        model, x = Once(), torch.randn(256, 32)
+        model.told = True
+        budget = int(1.3 * pt.plan(model, (x,)).graph.plan_smallest()[0].peak_bytes)
+        model.told = False
+        step = pt.compile(model, budget=budget)
+        step(x)
+        self.assertLessEqual(step.report().measured_bytes, budget)
+        self.assertEqual(len(step.report().pieces), 1)
+
+    def test_a_step_that_changes_after_many_others_were_planned_is_planned_anew(self):
+        """The compiler counts what lies behind a graph break for all steps together, and above a limit runs it as it is."""
+
+        class Printing(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers, self.depth = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(12)), 12
+
+            def forward(self, x):
+                x = torch.tanh(self.layers[0](x))
+                print(end="")
+                for layer in self.layers[1 : self.depth]:
+                    x = torch.tanh(layer(x))
+                return x.pow(2).mean()
+
+        model = Printing()
+        for n in range(4):
+            pt.compile(model, budget="90%")(torch.randn(256 + 16 * n, 64))
+        model.depth = 6
+        step, x = pt.compile(model, budget=1 << 30), torch.randn(256, 64)
+        step(x)
+        before = [len(piece.graph.ops) for piece in step.report().pieces]
+        model.depth = 12
+        step(x)
+        self.assertGreater([len(piece.graph.ops) for piece in step.report().pieces], before)
+
+    def test_planning_leaves_statistics_of_a_norm_in_no_graph_as_they_were(self):
+        class Norm(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.norm = torch.nn.Linear(16, 32), torch.nn.BatchNorm1d(32)
+
+            @torch._dynamo.disable
+            def normed(self, x):
+                return self.norm(x)
+
+            def forward(self, x):
+                return torch.tanh(self.normed(torch.tanh(self.first(x)))).pow(2).mean()
+
+        model, x = Norm(), torch.randn(64, 16)
+        reference = copy.deepcopy(model)
+        pt.compile(model, budget="100%")(x)
+        reference(x)
+        for ours, theirs in zip(model.buffers(), reference.buffers(), strict=True):
+            self.assertTrue(torch.equal(ours, theirs))
 
     def test_a_message_that_a_logger_gives_only_once_breaks_no_graph(self):
         import functools

@@ -24,7 +24,7 @@ AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for wher
 AMPLE_PLAIN = 1.1  # the same at the highest level, where the plan itself is within a percent of the measured peak
 REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
-LOOSE = 0.01  # of the budget: what a forecast may leave free without a plan for more
+FREE = 0.01  # of the budget: what a forecast may leave free without a plan for more
 FURTHER = 2  # plans for more, at most
 SLOW_PERCENT = 1  # overhead up to which no faster plan is looked for
 
@@ -219,7 +219,7 @@ class FusedPlans:
         time_ns, keep_all_ns = sum(times[op] for op in row.order), sum(times)
         is_same = self.levels.is_last(row.level) == self.levels.is_last(now.level)
         return dataclasses.replace(
-            now.plan, order=row.order, peak_bytes=row.planned_bytes, proved=False, documents=None, time_ns=time_ns,
+            now.plan, order=row.order, budget_bytes=self.budget_bytes, peak_bytes=row.planned_bytes, proved=False, documents=None, time_ns=time_ns,
             keep_all_ns=keep_all_ns, bound_ns=min(now.plan.bound_ns, time_ns) if is_same else keep_all_ns,
         )  # fmt: skip
 
@@ -248,7 +248,7 @@ class FusedPlans:
         """Plans for what the forecast has left free: a plan counts values that kernels do not write."""
         for _ in range(FURTHER):
             free = self.budget_bytes - (self.forecast_bytes or 0)
-            if free < LOOSE * self.budget_bytes or now.plan.overhead_percent <= SLOW_PERCENT:
+            if free < FREE * self.budget_bytes or now.plan.overhead_percent <= SLOW_PERCENT:
                 break
             more = self._fitting(now.level, now.plan.peak_bytes + free, now.rate)
             if not more or self._time_ns(more) >= self._time_ns(now):

@@ -70,7 +70,7 @@ class Report:
 
     def __str__(self) -> str:
         p = self.planned.plan
-        lines = [self.planned.text(self.budget_bytes)]
+        lines = [self.planned.text(self.budget_bytes if len(self.pieces) == 1 else p.budget_bytes)]
         beside = f", {self.measured_bytes - p.peak_bytes:+d} bytes beside the plan" if len(self.pieces) == 1 else ""
         lines.append(
             f"{'peak, measured':<20} {format_bytes(self.measured_bytes)} ({self.measured_bytes} bytes){beside}"
@@ -83,6 +83,7 @@ class Report:
             lines.append(f"{'planned for':<20} {budget}: a step takes {how} than plans count")
         lines.append(f"{'rounds':<20} {self.rounds}")
         if len(self.pieces) > 1:
+            lines.append(f"{'budget, asked for':<20} {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes)")
             shares = ", ".join(format_bytes(piece.plan.budget_bytes or 0) for piece in self.pieces)
             lines.append(f"{'graphs':<20} {len(self.pieces)}, which share the budget: {shares}, parameters in each")
         lines += [f"{'graph break':<20} {reason}" for reason in self.breaks]
@@ -209,6 +210,10 @@ class _Shaped:
             raise capture.Changed("its graphs are other ones when it is compiled once more")
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
+        if not self.has_run and self._new_breaks():  # the next pass has its graphs
+            found = graph.plan(None, measured=True)
+            self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, found)))
+            return found.order
         keep_all = None if self.budget_bytes else graph.plan(None, measured=True)
         if keep_all and not self._new_breaks():
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
@@ -286,7 +291,8 @@ class _Shaped:
         for parameter in self.step.model.parameters():
             parameter.grad = None
         try:
-            loss = self.compiled(*batch, **named)
+            with capture.many_plans():  # above its limits the compiler would run a step that has changed without a plan
+                loss = self.compiled(*batch, **named)
         except torch._dynamo.exc.BackendCompilerFailed as failure:
             if self.compiling or not isinstance(capture.inner_error(failure), capture.Changed):
                 raise
@@ -303,7 +309,7 @@ class _Shaped:
         gradients = [(x, x.grad) for x in batch if x.is_leaf and x.requires_grad]
         others = [x for m in self.step.model.modules() for x in vars(m).values() if isinstance(x, torch.Tensor)]
         kept = [x for x in [*batch, *self.step.model.buffers(), *others] if not x.is_inference()]
-        kept = [(x, x._version, x.detach().clone()) for x in kept]
+        kept = [(x, x.detach().clone()) for x in kept]
         found = [x._post_accumulate_grad_hooks for x in [*self.step.model.parameters(), *batch]]
         hooks = [(now, dict(now)) for now in found if now]
         for now, _ in hooks:
@@ -315,8 +321,8 @@ class _Shaped:
                 yield
             finally:
                 with torch.no_grad():
-                    for x, version, was in kept:
-                        if x._version != version:
+                    for x, was in kept:
+                        if not torch.equal(x, was):  # a norm in no graph does not count its updates as versions
                             x.detach().copy_(was)
                 for x, gradient in gradients:
                     x.grad = gradient
@@ -327,12 +333,13 @@ class _Shaped:
         return self.run(self.batch, self.named)
 
     def _first_run(self):
-        """Compiles and plans. A step of several graphs is planned a second time, with shares of the budget. So is one with a
-        part in no graph whose budget is a percentage: of the step that recomputes nothing, as it was measured."""
+        """Compiles and plans. A step with graph breaks is compiled once more, since a forward may do something only when it
+        first runs. Then one of several graphs is planned again, with shares of the budget. So is one with a part in no graph
+        whose budget is a percentage: of the step that recomputes nothing, as it was measured."""
         self._plan_and_run()
         if self.shares:
             return
-        if self._new_breaks() and not self.peaks:  # by what a forward does once, when it first runs
+        if self._new_breaks() and not self.peaks:
             self._plan_and_run()
         self.breaks = self._new_breaks()
         is_known = self.budget_bytes > 0
@@ -359,7 +366,7 @@ class _Shaped:
         try:
             settings = capture.settings(self.step.backend, self.partition, self.step.key())
             given = capture.messages_given() if self.has_run else contextlib.nullcontext()
-            with quiet(), self._unchanged(), capture.many_plans(), settings, given:
+            with quiet(), self._unchanged(), settings, given:
                 self._run_once()
             self.has_run = True
         except torch._dynamo.exc.BackendCompilerFailed as failure:
