@@ -493,6 +493,11 @@ class Uses(unittest.TestCase):
         step(x)
         self.assertGreater([len(piece.graph.ops) for piece in step.report().pieces], before)
 
+    def test_a_batch_that_is_not_a_number_in_one_place_of_memory_is_planned(self):
+        step = pt.compile(WithLoss(torch.nn.Linear(8, 4)), budget="100%")
+        loss, _ = step(torch.full((), float("nan")).expand(16, 8), torch.randint(0, 4, (16,)))
+        self.assertTrue(loss.isnan())
+
     def test_planning_leaves_statistics_of_a_norm_in_no_graph_as_they_were(self):
         class Norm(torch.nn.Module):
             def __init__(self):

@@ -219,9 +219,16 @@ class FusedPlans:
         time_ns, keep_all_ns = sum(times[op] for op in row.order), sum(times)
         is_same = self.levels.is_last(row.level) == self.levels.is_last(now.level)
         return dataclasses.replace(
-            now.plan, order=row.order, budget_bytes=self.budget_bytes, peak_bytes=row.planned_bytes, proved=False, documents=None, time_ns=time_ns,
-            keep_all_ns=keep_all_ns, bound_ns=min(now.plan.bound_ns, time_ns) if is_same else keep_all_ns,
-        )  # fmt: skip
+            now.plan,
+            order=row.order,
+            budget_bytes=self.budget_bytes,
+            peak_bytes=row.planned_bytes,
+            time_ns=time_ns,
+            keep_all_ns=keep_all_ns,
+            bound_ns=min(now.plan.bound_ns, time_ns) if is_same else keep_all_ns,
+            proved=False,
+            documents=None,
+        )
 
     # ---- forecasts ----
 

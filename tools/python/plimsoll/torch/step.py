@@ -162,6 +162,14 @@ class _Finished(torch.autograd.Function):
         )
 
 
+def _differs(x: torch.Tensor, was: torch.Tensor) -> bool:
+    """In bits, so that what is not a number equals itself. Only of dense tensors."""
+    if x.layout != torch.strided:
+        return False
+    bits, before = (t.detach().reshape(-1).contiguous().view(torch.uint8) for t in (x, was))
+    return not torch.equal(bits, before)
+
+
 def _is_own(failure: BaseException) -> bool:
     """Was it raised while a plan was made, and not in the model's forward?"""
     return any(frame.f_code is _Partition.__call__.__code__ for frame, _ in traceback.walk_tb(failure.__traceback__))
@@ -185,7 +193,7 @@ class _Shaped:
         self.within: Plan | None = None  # of ops run one by one, of an earlier round that was within the budget
         self.last_resort = False  # that plan is taken
         self.compiling = False  # the compiler may be asked
-        self.has_run = False
+        self.has_run = False  # once: what a first forward sets up is there
         self.breaks: list[str] = []  # why the compiler broke the graph
         self.breaks_before: dict[str, int] = {}  # the compiler's counts, before it looked at the step
         self.peaks: list[int] = []  # of the steps that were measured
@@ -309,7 +317,7 @@ class _Shaped:
         gradients = [(x, x.grad) for x in batch if x.is_leaf and x.requires_grad]
         others = [x for m in self.step.model.modules() for x in vars(m).values() if isinstance(x, torch.Tensor)]
         kept = [x for x in [*batch, *self.step.model.buffers(), *others] if not x.is_inference()]
-        kept = [(x, x.detach().clone()) for x in kept]
+        kept = [(x, x._version, x.detach().clone()) for x in kept]
         found = [x._post_accumulate_grad_hooks for x in [*self.step.model.parameters(), *batch]]
         hooks = [(now, dict(now)) for now in found if now]
         for now, _ in hooks:
@@ -321,8 +329,8 @@ class _Shaped:
                 yield
             finally:
                 with torch.no_grad():
-                    for x, was in kept:
-                        if not torch.equal(x, was):  # a norm in no graph does not count its updates as versions
+                    for x, version, was in kept:
+                        if x._version != version or _differs(x, was):  # a norm in no graph counts no versions
                             x.detach().copy_(was)
                 for x, gradient in gradients:
                     x.grad = gradient
