@@ -3,8 +3,8 @@
 Inductor writes a pointwise result into memory only where a reader needs it there (a matrix product, a convolution, an
 output of the graph), where it has read more than a few buffers, or where it is costly and read more than once
 (torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What the backward reads of a
-forward result stays an op, so that a plan may save it; but where its sources take no more bytes, they are saved instead,
-and it is computed inside the kernels of the backward.
+forward result stays an op, so that a plan may save it; but where its sources take no more bytes, or the backward reads
+them in any case, they are saved instead, and it is computed inside the kernels of the backward.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from torch import fx
 from torch._functorch.partitioners import get_aten_target, get_default_op_list, is_rng_op
 
-from . import native
+from . import masks, native
 from .joint import storage_of, tensors
 
 if typing.TYPE_CHECKING:
@@ -25,6 +25,7 @@ aten, prims = torch.ops.aten, torch.ops.prims
 MOST_READS = {"cpu": 12}  # buffers: config.realize_cpu_acc_reads_threshold; elsewhere 8
 MOST_NODES = {"cpu": 50}  # in one kernel: config.realize_cpu_opcount_threshold; elsewhere 30
 MOST_READS_SHARED = 4  # config.realize_reads_threshold
+MOST_PASSES = 4  # each knows what the backward reads by the one before
 SMALL = 1 / 16  # of a result: what statistics of its source, as those of a norm, may take beside it
 COSTLY = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
 REDUCTIONS = {
@@ -59,15 +60,17 @@ def is_fusible(node: fx.Node) -> bool:
 
 
 class _Finder:
-    def __init__(self, joint: Joint):
-        self.joint = joint
+    """saved    storages that the backward reads, whatever is inlined here"""
+
+    def __init__(self, joint: Joint, saved: set[int]):
+        self.joint, self.saved = joint, saved
         self.makers = set(joint.nodes)
         self.found: set[fx.Node] = set()
         self.buffers: dict[fx.Node, int] = {}  # read by a node and what it inlines
         self.size: dict[fx.Node, int] = {}  # nodes that it takes with it
         self.costly: set[fx.Node] = set()
 
-    def _readers(self, node: fx.Node) -> list[fx.Node]:
+    def readers(self, node: fx.Node) -> list[fx.Node]:
         """Through views; the output of the graph counts as one."""
         readers: dict[fx.Node, None] = {}
         stack = list(node.users)
@@ -92,6 +95,7 @@ class _Finder:
         """Saving what it is computed from takes hardly more than saving its result. Primals are there in any case."""
         storage = self.joint.storage
         sources = {key for key in self.joint.reads(node, self.found) if storage[key].node or storage[key].tangent}
+        sources -= self.saved
         result = sum(storage[storage_of(tensor)].n_bytes for tensor in tensors(node.meta.get("val")))
         return sum(storage[key].n_bytes for key in sources) <= result * (1 + SMALL)
 
@@ -103,7 +107,7 @@ class _Finder:
             self.costly.add(node)
         if not _is_pointwise(node) or not isinstance(node.meta.get("val"), torch.Tensor):
             return
-        readers = self._readers(node)
+        readers = self.readers(node)
         if not readers or not all(user.op != "output" and is_fusible(user) for user in readers):
             return
         side = node in self.joint.is_backward
@@ -117,13 +121,20 @@ class _Finder:
             self.found.add(node)
 
 
-def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node]]:
+def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node], set[fx.Node]]:
     """(the nodes of a joint graph that are computed inside the kernels of their readers, those of the others whose kernels
-    may write over an operand). O(nodes * readers)."""
-    finder = _Finder(joint)
-    for node in joint.nodes:
-        finder.consider(node)
-    return finder.found, {node for node in joint.nodes if node not in finder.found and _is_single(node)}
+    may write over an operand, those that are masks.py's). O(nodes * readers)."""
+    saved: set[int] = set()
+    for _ in range(MOST_PASSES):
+        finder = _Finder(joint, saved)
+        for node in joint.nodes:
+            finder.consider(node)
+        now = {key for node in joint.is_backward & finder.makers - finder.found for key in joint.reads(node, finder.found)}
+        if now <= saved:
+            break
+        saved = saved | now
+    ops = [node for node in joint.nodes if node not in finder.found]
+    return finder.found, set(filter(_is_single, ops)), masks.find(joint, ops, is_fusible, finder.readers)
 
 
 def _is_single(node: fx.Node) -> bool:

@@ -18,7 +18,7 @@ from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent,
 from torch.utils import _pytree as pytree
 
 from ..planning import Error, Graph, _library
-from . import grouped
+from . import grouped, masks
 from .memory import rounded
 
 if typing.TYPE_CHECKING:
@@ -75,7 +75,8 @@ class Joint:
     storage    by storage_of
     fused      the backend fuses kernels, and find_inlined says what
     inlined    nodes that make a storage and are no ops: their readers compute them
-    in_place   ops whose kernel may write over what it reads; both of find_inlined(joint)
+    in_place   ops whose kernel may write over what it reads
+    masks      ops whose result the backward reads from bytes, by masks.py; these three of find_inlined(joint)
     """
 
     def __init__(self, module: fx.GraphModule, n_forward_outputs: int, find_inlined=None):
@@ -96,8 +97,9 @@ class Joint:
         self.fused = find_inlined is not None
         self.inlined: set[fx.Node] = set()
         self.in_place: set[fx.Node] = set()
+        self.masks: set[fx.Node] = set()
         if find_inlined:
-            self.inlined, self.in_place = find_inlined(self)
+            self.inlined, self.in_place, self.masks = find_inlined(self)
         self.nodes = [node for node in self.nodes if node not in self.inlined]
         self.is_op = set(self.nodes)
         self.boundary = next((i for i, n in enumerate(self.nodes) if n in self.is_backward), len(self.nodes))
@@ -331,6 +333,7 @@ class Rebuilt:
         self.views: dict[tuple, fx.Node] = {}
         self.after: set[fx.Node] = set()  # nodes behind the boundary
         self.saved: dict[fx.Node, None] = {}
+        self.read_masks: dict[fx.Node, fx.Node] = {}
         self.behind = False
         for node in joint.graph.nodes:
             if node.op in ("placeholder", "get_attr"):
@@ -385,6 +388,8 @@ class Rebuilt:
         """The newest copy of an op; of a view, one made for this side of the boundary."""
         if not isinstance(node, fx.Node):
             return node
+        if self.behind and node in self.joint.masks and self.now[node] not in self.after:
+            return self._mask(self.now[node])
         if node in self.joint.is_op or node.op in ("placeholder", "get_attr"):
             return self.now[node]
         if node.target is operator.getitem and node.args[0] in self.joint.is_op:
@@ -398,6 +403,16 @@ class Rebuilt:
                 for source in copy.all_input_nodes:
                     self._save(source)
         return self.views[key]
+
+    def _mask(self, copy: fx.Node) -> fx.Node:
+        """A mask of the forward, for the backward."""
+        if copy not in self.read_masks:
+            stored = masks.as_bytes(self.graph, copy)
+            self._save(stored)
+            made = masks.as_mask(self.graph, stored)
+            self.after.update(made)
+            self.read_masks[copy] = made[-1]
+        return self.read_masks[copy]
 
     @staticmethod
     def _divide(copy: fx.Node, at_once: int):
