@@ -175,6 +175,28 @@ def _is_own(failure: BaseException) -> bool:
     return any(frame.f_code is _Partition.__call__.__code__ for frame, _ in traceback.walk_tb(failure.__traceback__))
 
 
+def _members(model: torch.nn.Module) -> tuple[list[torch.nn.Module], dict[str, torch.nn.Parameter]]:
+    """(its modules, its parameters by name), each once, in the order of named_parameters(). By one walk, which a small
+    model's step feels less than the five of modules() and parameters()."""
+    modules: list[torch.nn.Module] = []
+    parameters: dict[str, torch.nn.Parameter] = {}
+    seen = set()
+
+    def walk(module, prefix):
+        seen.add(id(module))
+        modules.append(module)
+        for name, parameter in module._parameters.items():
+            if parameter is not None and id(parameter) not in seen:
+                seen.add(id(parameter))
+                parameters[prefix + name] = parameter
+        for name, child in module._modules.items():
+            if child is not None and id(child) not in seen:
+                walk(child, f"{prefix}{name}.")
+
+    walk(model, "")
+    return modules, parameters
+
+
 class _Shaped:
     """The step for batches of one shape: planned, compiled and measured.
 
@@ -295,8 +317,8 @@ class _Shaped:
         if not self.compiling:
             raise capture.Changed(capture.change())
 
-    def run(self, batch, named):
-        for parameter in self.step.model.parameters():
+    def run(self, batch, named, parameters):
+        for parameter in parameters:
             parameter.grad = None
         try:
             with capture.many_plans():  # above its limits the compiler would run a step that has changed without a plan
@@ -338,7 +360,7 @@ class _Shaped:
                     now.update(were)
 
     def _run_once(self):
-        return self.run(self.batch, self.named)
+        return self.run(self.batch, self.named, self.step.model.parameters())
 
     def _first_run(self):
         """Compiles and plans. A step with graph breaks is compiled once more, since a forward may do something only when it
@@ -589,20 +611,21 @@ class Step:
     def __call__(self, *batch, **named):
         check_gradients_are_on()
         check_batch_is_dense(batch, named)
-        key = self._key_of(batch, named)
+        modules, parameters = _members(self.model)
+        key = self._key_of(batch, named, modules, parameters.values())
         if key not in self._shaped:
             check_model_has_numbers(self.model)
             check_call(self.model, batch, named)
         try:
-            loss = self._run(key, batch, named)
+            loss = self._run(key, batch, named, parameters.values())
         except BaseException:
             for parameter in self.model.parameters():
                 parameter.grad = None
             raise
-        gradients = {name: p.grad for name, p in self.model.named_parameters() if p.grad is not None}
-        return _Finished.apply(loss, *(p for p in self.model.parameters() if p.requires_grad)), gradients
+        gradients = {name: p.grad for name, p in parameters.items() if p.grad is not None}
+        return _Finished.apply(loss, *(p for p in parameters.values() if p.requires_grad)), gradients
 
-    def _key_of(self, batch, named) -> tuple:
+    def _key_of(self, batch, named, modules, parameters) -> tuple:
         """Equal for calls that have a plan in common. Other changes are the compiler's to find."""
         leaves, form = pytree.tree_flatten((batch, named))
         shapes = tuple(
@@ -613,13 +636,13 @@ class Step:
             hash(shapes)
         except TypeError:
             check_leaves(leaves)
-        trained = tuple(parameter.requires_grad for parameter in self.model.parameters())
-        modes = tuple(module.training for module in self.model.modules())
+        trained = tuple(parameter.requires_grad for parameter in parameters)
+        modes = tuple(module.training for module in modules)
         kinds = {"cpu", *(x.device.type for x in leaves if isinstance(x, torch.Tensor))}
         cast = [(k, torch.get_autocast_dtype(k)) for k in sorted(kinds) if k != "meta" and torch.is_autocast_enabled(k)]
         return form, shapes, modes, trained, tuple(cast)
 
-    def _run(self, key: tuple, batch, named):
+    def _run(self, key: tuple, batch, named, parameters):
         """The loss. The step is planned where it is not, and once more where the compiler takes it for another one."""
         for last in (False, True):
             try:
@@ -627,7 +650,7 @@ class Step:
                     if key not in self._shaped:
                         self._shaped[key] = _Shaped(self, batch, named)
                     self._last = self._shaped[key]
-                return self._last.run(batch, named)
+                return self._last.run(batch, named, parameters)
             except DoesNotFit as refusal:
                 raise self._with_batch(refusal, batch) from None
             except capture.Changed as change:
