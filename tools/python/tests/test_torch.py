@@ -1173,6 +1173,45 @@ class Fused(unittest.TestCase):
         forward = [op.name for op in whole if op.phase == "forward"]
         self.assertEqual(len(forward), 2, forward)  # the product and the GELU; its derivative is computed from the product
 
+    def test_what_is_computed_from_what_the_backward_reads_in_any_case_is_not_saved_beside_it(self):
+        layers = [torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), (torch.randn(256, 64), torch.randint(0, 10, (256,)))
+        ops = pt.plan(model, batch, backend="inductor").ops
+        self.assertTrue(any(name.startswith("relu") for name in ops), ops)  # the gradient of the second filter reads it
+        self.assertFalse(any(name.startswith("le") for name in ops), ops)  # where it is 0
+
+    def test_the_backward_reads_a_mask_of_the_forward_from_bytes(self):
+        from plimsoll.torch import capture, joint
+
+        layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(3, 2, 1), torch.nn.Flatten()]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), (torch.randn(4, 3, 18, 18), torch.randint(0, 8 * 8 * 8, (4,)))
+        graph = capture.trace(model, batch, "inductor")
+        ops = {place + (place >= graph.boundary): node for place, node in enumerate(graph.nodes)}
+        first = [op for op, node in ops.items() if node not in graph.is_backward]  # all that a forward can compute
+        rebuilt = joint.Rebuilt(graph, [*first, graph.boundary, *(op for op in ops if op not in first)])
+        saved = [node.meta["val"].dtype for node in rebuilt.saved if isinstance(node.meta.get("val"), torch.Tensor)]
+        self.assertEqual(saved.count(torch.bool), 0, saved)
+        self.assertEqual(saved.count(torch.uint8), 1, saved)
+        rebuilt.graph.lint()
+
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        _, gradients = pt.compile(model, budget="200%", backend="inductor")(*batch)
+        for name, parameter in reference.named_parameters():
+            torch.testing.assert_close(gradients[name], parameter.grad)
+
+    def test_the_parameters_of_a_step_are_those_of_the_model_each_once(self):
+        from plimsoll.torch.step import _members
+
+        net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
+        net.add_module("again", net[0])
+        net.add_module("none", None)
+        net[1][0].weight = net[0].weight
+        net[1][0].register_parameter("none", None)
+        modules, parameters = _members(net)
+        self.assertEqual(modules, list(net.modules()))
+        self.assertEqual([(name, id(p)) for name, p in parameters.items()], [(n, id(p)) for n, p in net.named_parameters()])
+
     def test_a_batch_norm_in_training_stays_one_op(self):
         net, batch = convolutions()
 
