@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import grouped
-from .fusion import is_fusible
+from .fusion import is_fusible, is_random
 from .joint import Joint, argument, storage_bytes, storage_of, tensors
 from .memory import peak_bytes
 
@@ -149,8 +149,8 @@ def _modelled(joint: Joint, node: fx.Node, bytes_per_ns: float = BYTES_PER_NS) -
 
 def _is_for_inductor(node: fx.Node) -> bool:
     """Is it an op that Inductor alone makes a kernel of? Eager mode runs a sequence of other ops for it, as for a pooling, so
-    that its time and bytes there say nothing."""
-    return getattr(node.target, "namespace", "") == "prims"
+    that its time and bytes there say nothing. Random numbers take their time in both."""
+    return getattr(node.target, "namespace", "") == "prims" and not is_random(node)
 
 
 class Costs:

@@ -44,14 +44,19 @@ def _is_reduction(node: fx.Node) -> bool:
     return get_aten_target(node) in REDUCTIONS
 
 
+def is_random(node: fx.Node) -> bool:
+    """Random numbers of a seed that is kept: equal each time. They take too long to be computed by each reader."""
+    return str(node.target).startswith("prims.inductor_random")
+
+
 def _is_pointwise(node: fx.Node) -> bool:
-    if node.op != "call_function" or node.target in native.OPS or _is_reduction(node) or is_rng_op(node):
+    if node.op != "call_function" or node.target in native.OPS or _is_reduction(node):
+        return False
+    if is_rng_op(node) or is_random(node):
         return False
     if torch.Tag.pointwise in getattr(node.target, "tags", ()) or get_aten_target(node) in POINTWISE:
         return True
-    return str(node.target).startswith("inductor_prims.inductor_random") or (
-        _KINDS.is_fusible(node) and not _KINDS.is_view(node) and get_aten_target(node) is not aten.cat
-    )
+    return _KINDS.is_fusible(node) and not _KINDS.is_view(node) and get_aten_target(node) is not aten.cat
 
 
 def is_fusible(node: fx.Node) -> bool:
@@ -59,8 +64,10 @@ def is_fusible(node: fx.Node) -> bool:
     return _is_pointwise(node) or _is_reduction(node)
 
 
-class _Finder:
-    """saved    storages that the backward reads, whatever is inlined here"""
+class Finder:
+    """saved    storages that the backward reads, whatever is inlined here
+    behind   nodes that only the backward needs, those that the forward could compute included
+    """
 
     def __init__(self, joint: Joint, saved: set[int]):
         self.joint, self.saved = joint, saved
@@ -69,6 +76,10 @@ class _Finder:
         self.buffers: dict[fx.Node, int] = {}  # read by a node and what it inlines
         self.size: dict[fx.Node, int] = {}  # nodes that it takes with it
         self.costly: set[fx.Node] = set()
+        self.behind = set(joint.is_backward)
+        for node in reversed(joint.graph.nodes):
+            if node.op == "call_function" and node.users and all(user in self.behind for user in node.users):
+                self.behind.add(node)
 
     def readers(self, node: fx.Node) -> list[fx.Node]:
         """Through views; the output of the graph counts as one."""
@@ -110,8 +121,8 @@ class _Finder:
         readers = self.readers(node)
         if not readers or not all(user.op != "output" and is_fusible(user) for user in readers):
             return
-        side = node in self.joint.is_backward
-        if any((user in self.joint.is_backward) != side for user in readers) and not self._sources_are_small(node):
+        crosses = node not in self.joint.is_backward and any(user in self.behind for user in readers)
+        if crosses and not self._sources_are_small(node):
             return
         shared, device = len(readers) > 1, node.meta["val"].device.type
         most = MOST_READS_SHARED if shared else MOST_READS.get(device, 8)
@@ -126,7 +137,7 @@ def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node], set[fx.Node]]:
     may write over an operand, those that are masks.py's). O(nodes * readers)."""
     saved: set[int] = set()
     for _ in range(MOST_PASSES):
-        finder = _Finder(joint, saved)
+        finder = Finder(joint, saved)
         for node in joint.nodes:
             finder.consider(node)
         now = {key for node in joint.is_backward & finder.makers - finder.found for key in joint.reads(node, finder.found)}
@@ -134,7 +145,7 @@ def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node], set[fx.Node]]:
             break
         saved = saved | now
     ops = [node for node in joint.nodes if node not in finder.found]
-    return finder.found, set(filter(_is_single, ops)), masks.find(joint, ops, is_fusible, finder.readers)
+    return finder.found, set(filter(_is_single, ops)), masks.find(finder, ops, is_fusible)
 
 
 def _is_single(node: fx.Node) -> bool:

@@ -333,7 +333,7 @@ class Rebuilt:
         self.views: dict[tuple, fx.Node] = {}
         self.after: set[fx.Node] = set()  # nodes behind the boundary
         self.saved: dict[fx.Node, None] = {}
-        self.read_masks: dict[fx.Node, fx.Node] = {}
+        self.stored: dict[fx.Node, fx.Node] = {}  # the bytes of masks
         self.behind = False
         for node in joint.graph.nodes:
             if node.op in ("placeholder", "get_attr"):
@@ -388,7 +388,7 @@ class Rebuilt:
         """The newest copy of an op; of a view, one made for this side of the boundary."""
         if not isinstance(node, fx.Node):
             return node
-        if self.behind and node in self.joint.masks and self.now[node] not in self.after:
+        if node in self.joint.masks and self.now[node] not in self.after:
             return self._mask(self.now[node])
         if node in self.joint.is_op or node.op in ("placeholder", "get_attr"):
             return self.now[node]
@@ -405,14 +405,18 @@ class Rebuilt:
         return self.views[key]
 
     def _mask(self, copy: fx.Node) -> fx.Node:
-        """A mask of the forward, for the backward."""
-        if copy not in self.read_masks:
-            stored = masks.as_bytes(self.graph, copy)
-            self._save(stored)
-            made = masks.as_mask(self.graph, stored)
-            self.after.update(made)
-            self.read_masks[copy] = made[-1]
-        return self.read_masks[copy]
+        """A mask of the forward, for this side of the boundary. The forward reads it from bytes, too: kernels would else
+        compute it twice."""
+        if copy not in self.stored:
+            self.stored[copy] = masks.as_bytes(self.graph, copy)
+        key = (copy, self.behind)
+        if key not in self.views:
+            made = masks.as_mask(self.graph, self.stored[copy])
+            self.views[key] = made[-1]
+            if self.behind:
+                self.after.update(made)
+                self._save(self.stored[copy])
+        return self.views[key]
 
     @staticmethod
     def _divide(copy: fx.Node, at_once: int):

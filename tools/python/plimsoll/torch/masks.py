@@ -1,4 +1,4 @@
-"""Masks that the forward of a fused step makes for its backward, as bytes in place of bools.
+"""Masks that the forward of a fused step makes and its backward reads, too, as bytes in place of bools.
 
 On a CPU Inductor writes and reads bools one by one, numbers of one byte by whole vectors: some 80 and 30 times faster
 (docs/results/pytorch.md). The bytes are as many, and the values 0 and 1.
@@ -12,26 +12,22 @@ import torch
 from torch import fx
 
 if typing.TYPE_CHECKING:
-    from .joint import Joint
+    from .fusion import Finder
 
 AS = torch.ops.prims.convert_element_type.default
 
 
-def find(joint: Joint, nodes: typing.Iterable[fx.Node], is_fusible, readers_of) -> set[fx.Node]:
-    """Those of `nodes` that are such masks, where kernels of the compiler write them and read all of them.
-
-    is_fusible  (node) -> whether such a kernel computes it
-    readers_of  (node) -> the nodes that read it, through views
-    """
+def find(finder: Finder, nodes: typing.Iterable[fx.Node], is_fusible) -> set[fx.Node]:
+    """Those of `nodes` that are such masks, where kernels of the compiler write them and read all of them. finder: fusion.py's.
+    is_fusible: (node) -> whether such a kernel computes it."""
     found = set()
     for node in nodes:
         value = node.meta.get("val")
         is_mask = isinstance(value, torch.Tensor) and value.dtype == torch.bool and value.device.type == "cpu"
-        if not is_mask or node in joint.is_backward or not is_fusible(node):
+        if not is_mask or node in finder.joint.is_backward or not is_fusible(node):
             continue
-        readers = readers_of(node)
-        behind = [user for user in readers if user in joint.is_backward]
-        if behind and all(user.op != "output" for user in readers) and all(is_fusible(user) for user in behind):
+        readers = finder.readers(node)
+        if any(user in finder.behind for user in readers) and all(map(is_fusible, readers)):
             found.add(node)
     return found
 
