@@ -852,6 +852,39 @@ class Uses(unittest.TestCase):
         self.assertTrue(all(torch.equal(a, b) for a, b in zip(model.buffers(), reference.buffers(), strict=True)))
         self.assertTrue(torch.equal(step(*batch)[0], reference(*batch)))
 
+    def test_the_parameters_of_a_step_are_those_of_the_model_each_once(self):
+        from plimsoll.torch.step import _Members
+
+        net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
+        net.add_module("again", net[0])
+        net.add_module("none", None)
+        net[1][0].weight = net[0].weight
+        net[1][0].register_parameter("none", None)
+        members = _Members(net)
+        self.assertEqual(members.modules, list(net.modules()))
+        found = [(name, id(parameter)) for name, parameter in members.parameters.items()]
+        self.assertEqual(found, [(name, id(parameter)) for name, parameter in net.named_parameters()])
+        self.assertTrue(members.are_those_now())
+        net[1][0].bias = torch.nn.Parameter(torch.zeros(4))
+        self.assertFalse(members.are_those_now())
+        members = _Members(net)
+        net[1].append(torch.nn.Linear(4, 4))
+        self.assertFalse(members.are_those_now())
+
+    def test_a_parameter_that_is_replaced_by_another_gets_the_gradient(self):
+        net, batch = torch.nn.Sequential(torch.nn.Linear(8, 4)), (torch.randn(16, 8), torch.randint(0, 4, (16,)))
+        model = WithLoss(net)
+        step = pt.compile(model, budget="200%")
+        step(*batch)
+        old, net[0].weight = net[0].weight, torch.nn.Parameter(torch.randn(4, 8))
+        old.grad = None
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        _, gradients = step(*batch)
+        self.assertIsNone(old.grad)
+        self.assertTrue(torch.equal(net[0].weight.grad, reference.net[0].weight.grad))
+        self.assertIs(gradients["net.0.weight"], net[0].weight.grad)
+
     def test_a_copy_of_a_step_has_a_model_of_its_own(self):
         net, batch = shared_weights()
         step = pt.compile(WithLoss(net), budget="90%")
@@ -1199,18 +1232,6 @@ class Fused(unittest.TestCase):
         _, gradients = pt.compile(model, budget="200%", backend="inductor")(*batch)
         for name, parameter in reference.named_parameters():
             torch.testing.assert_close(gradients[name], parameter.grad)
-
-    def test_the_parameters_of_a_step_are_those_of_the_model_each_once(self):
-        from plimsoll.torch.step import _members
-
-        net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
-        net.add_module("again", net[0])
-        net.add_module("none", None)
-        net[1][0].weight = net[0].weight
-        net[1][0].register_parameter("none", None)
-        modules, parameters = _members(net)
-        self.assertEqual(modules, list(net.modules()))
-        self.assertEqual([(name, id(p)) for name, p in parameters.items()], [(n, id(p)) for n, p in net.named_parameters()])
 
     def test_a_batch_norm_in_training_stays_one_op(self):
         net, batch = convolutions()

@@ -175,26 +175,32 @@ def _is_own(failure: BaseException) -> bool:
     return any(frame.f_code is _Partition.__call__.__code__ for frame, _ in traceback.walk_tb(failure.__traceback__))
 
 
-def _members(model: torch.nn.Module) -> tuple[list[torch.nn.Module], dict[str, torch.nn.Parameter]]:
-    """(its modules, its parameters by name), each once, in the order of named_parameters(). By one walk, which a small
-    model's step feels less than the five of modules() and parameters()."""
-    modules: list[torch.nn.Module] = []
-    parameters: dict[str, torch.nn.Parameter] = {}
-    seen = set()
+class _Members:
+    """The modules of a model, and its parameters by name, each once, in the order of named_parameters(). A step looks at them
+    each time; a small model's would feel the five walks of modules() and parameters(), and feels one."""
 
-    def walk(module, prefix):
+    def __init__(self, model: torch.nn.Module):
+        self.modules: list[torch.nn.Module] = []
+        self.parameters: dict[str, torch.nn.Parameter] = {}
+        self._walk(model, "", set())
+        self._inner = self._inner_now()
+
+    def are_those_now(self) -> bool:
+        return self._inner == self._inner_now()
+
+    def _inner_now(self) -> list[int]:
+        return [id(x) for m in self.modules for x in (*m._parameters.values(), *m._modules.values())]
+
+    def _walk(self, module: torch.nn.Module, prefix: str, seen: set[int]):
         seen.add(id(module))
-        modules.append(module)
+        self.modules.append(module)
         for name, parameter in module._parameters.items():
             if parameter is not None and id(parameter) not in seen:
                 seen.add(id(parameter))
-                parameters[prefix + name] = parameter
+                self.parameters[prefix + name] = parameter
         for name, child in module._modules.items():
             if child is not None and id(child) not in seen:
-                walk(child, f"{prefix}{name}.")
-
-    walk(model, "")
-    return modules, parameters
+                self._walk(child, f"{prefix}{name}.", seen)
 
 
 class _Shaped:
@@ -595,6 +601,7 @@ class Step:
         self.costs = Costs()
         self._shaped: dict[tuple, _Shaped] = {}
         self._last: _Shaped | None = None
+        self._members: _Members | None = None
         if not isinstance(budget, str) or not budget.strip().endswith("%"):
             self.budget_bytes = parse_bytes(budget)
         else:
@@ -611,8 +618,11 @@ class Step:
     def __call__(self, *batch, **named):
         check_gradients_are_on()
         check_batch_is_dense(batch, named)
-        modules, parameters = _members(self.model)
-        key = self._key_of(batch, named, modules, parameters.values())
+        members = self._members
+        if members is None or not members.are_those_now():
+            members = self._members = _Members(self.model)
+        parameters = members.parameters
+        key = self._key_of(batch, named, members.modules, parameters.values())
         if key not in self._shaped:
             check_model_has_numbers(self.model)
             check_call(self.model, batch, named)
@@ -673,7 +683,7 @@ class Step:
 
     def __getstate__(self):
         """A copy has no plans yet: its model is another one."""
-        return {**vars(self), "_shaped": {}, "_last": None}
+        return {**vars(self), "_shaped": {}, "_last": None, "_members": None}
 
     def report(self) -> Report:
         """What was planned and measured for the shape of the last batch. Error: no step has run yet."""
