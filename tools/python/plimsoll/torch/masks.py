@@ -40,7 +40,7 @@ def _converted(graph: fx.Graph, node: fx.Node, dtype: torch.dtype) -> fx.Node:
 
 
 def as_bytes(graph: fx.Graph, mask: fx.Node) -> fx.Node:
-    """The bytes of a mask, made right behind it. By way of floats, which the compiler converts by vectors, too."""
+    """The bytes of a mask, made right after it. By way of floats, which the compiler converts by vectors, too."""
     with graph.inserting_after(mask):
         floats = _converted(graph, mask, torch.float32)
     with graph.inserting_after(floats):
