@@ -1233,6 +1233,21 @@ class Fused(unittest.TestCase):
         for name, parameter in reference.named_parameters():
             torch.testing.assert_close(gradients[name], parameter.grad)
 
+    def test_of_a_dropout_the_mask_is_saved_and_its_random_numbers_have_the_time_they_were_measured_to_take(self):
+        from plimsoll.torch import capture, costs, joint
+
+        layers = [torch.nn.Linear(64, 64), torch.nn.Dropout(0.2), torch.nn.ReLU(), torch.nn.Linear(64, 10)]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), (torch.randn(256, 64), torch.randint(0, 10, (256,)))
+        graph = capture.trace(model, batch, "inductor")
+        random = [place for place, node in enumerate(graph.nodes) if node.name.startswith("inductor_random")]
+        self.assertEqual(len(random), 1)
+        rebuilt = joint.Rebuilt(graph, list(range(len(graph.nodes) + 1)))
+        self.assertIn(torch.uint8, [node.meta["val"].dtype for node in rebuilt.saved])
+        self.assertFalse(any("random" in node.name for node in rebuilt.saved), rebuilt.saved)
+        measured = unittest.mock.patch.object(costs, "_measure", lambda *_: costs.Cost(123_456_789, 0))
+        with tempfile.TemporaryDirectory() as folder, measured:
+            self.assertEqual(costs.Costs(folder).of(graph, True)[random[0]].time_ns, 123_456_789)
+
     def test_a_batch_norm_in_training_stays_one_op(self):
         net, batch = convolutions()
 
