@@ -3,8 +3,8 @@
 Inductor writes a pointwise result into memory only where a reader needs it there (a matrix product, a convolution, an
 output of the graph), where it has read more than a few buffers, or where it is costly and read more than once
 (torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What the backward reads of a
-forward result stays an op, so that a plan may save it; but where its sources take no more bytes, or the backward reads
-them in any case, they are saved instead, and it is computed inside the kernels of the backward.
+forward result stays an op, so that a plan may save it; but where its sources take no more bytes, or the backward reads one
+in any case, they are saved instead, and it is computed inside the kernels of the backward.
 """
 
 from __future__ import annotations
@@ -103,10 +103,12 @@ class Finder:
         return list(sources)
 
     def _sources_are_small(self, node: fx.Node) -> bool:
-        """Saving what it is computed from takes hardly more than saving its result. Primals are there in any case."""
+        """Saving what it is computed from takes hardly more than saving its result. Primals are there in any case. So is a
+        source that the backward reads; of two, one may have to stay for longer than it would."""
         storage = self.joint.storage
         sources = {key for key in self.joint.reads(node, self.found) if storage[key].node or storage[key].tangent}
-        sources -= self.saved
+        if len(sources & self.saved) == 1:
+            sources -= self.saved
         result = sum(storage[storage_of(tensor)].n_bytes for tensor in tensors(node.meta.get("val")))
         return sum(storage[key].n_bytes for key in sources) <= result * (1 + SMALL)
 
