@@ -871,6 +871,28 @@ class Uses(unittest.TestCase):
         net[1].append(torch.nn.Linear(4, 4))
         self.assertFalse(members.are_those_now())
 
+    def test_a_parameter_that_a_forward_adds_when_it_first_runs_has_the_gradient_of_one_step(self):
+        class Lazy(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = torch.nn.Linear(8, 8)
+
+            @torch._dynamo.disable
+            def add(self):
+                self.scale = torch.nn.Parameter(torch.full((8,), 2.0))
+
+            def forward(self, x):
+                if not hasattr(self, "scale"):
+                    self.add()
+                return (self.inner(x) * self.scale).pow(2).mean()
+
+        model, batch = Lazy(), (torch.randn(32, 8),)
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        _, gradients = pt.compile(model, budget="200%")(*batch)
+        self.assertTrue(torch.equal(model.scale.grad, reference.scale.grad))
+        self.assertIs(gradients["scale"], model.scale.grad)
+
     def test_a_parameter_that_is_replaced_by_another_gets_the_gradient(self):
         net, batch = torch.nn.Sequential(torch.nn.Linear(8, 4)), (torch.randn(16, 8), torch.randint(0, 4, (16,)))
         model = WithLoss(net)

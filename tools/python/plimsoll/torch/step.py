@@ -601,7 +601,7 @@ class Step:
         self.costs = Costs()
         self._shaped: dict[tuple, _Shaped] = {}
         self._last: _Shaped | None = None
-        self._members: _Members | None = None
+        self._members = _Members(model)
         if not isinstance(budget, str) or not budget.strip().endswith("%"):
             self.budget_bytes = parse_bytes(budget)
         else:
@@ -618,24 +618,27 @@ class Step:
     def __call__(self, *batch, **named):
         check_gradients_are_on()
         check_batch_is_dense(batch, named)
-        members = self._members
-        if members is None or not members.are_those_now():
-            members = self._members = _Members(self.model)
-        parameters = members.parameters
-        key = self._key_of(batch, named, members.modules, parameters.values())
+        key = self._key_of(batch, named, self._look())
         if key not in self._shaped:
             check_model_has_numbers(self.model)
             check_call(self.model, batch, named)
         try:
-            loss = self._run(key, batch, named, parameters.values())
+            loss = self._run(key, batch, named)
         except BaseException:
             for parameter in self.model.parameters():
                 parameter.grad = None
             raise
+        parameters = self._members.parameters
         gradients = {name: p.grad for name, p in parameters.items() if p.grad is not None}
         return _Finished.apply(loss, *(p for p in parameters.values() if p.requires_grad)), gradients
 
-    def _key_of(self, batch, named, modules, parameters) -> tuple:
+    def _look(self) -> _Members:
+        """At the model as it is now."""
+        if not self._members.are_those_now():
+            self._members = _Members(self.model)
+        return self._members
+
+    def _key_of(self, batch, named, members: _Members) -> tuple:
         """Equal for calls that have a plan in common. Other changes are the compiler's to find."""
         leaves, form = pytree.tree_flatten((batch, named))
         shapes = tuple(
@@ -646,21 +649,22 @@ class Step:
             hash(shapes)
         except TypeError:
             check_leaves(leaves)
-        trained = tuple(parameter.requires_grad for parameter in parameters)
-        modes = tuple(module.training for module in modules)
+        trained = tuple(parameter.requires_grad for parameter in members.parameters.values())
+        modes = tuple(module.training for module in members.modules)
         kinds = {"cpu", *(x.device.type for x in leaves if isinstance(x, torch.Tensor))}
         cast = [(k, torch.get_autocast_dtype(k)) for k in sorted(kinds) if k != "meta" and torch.is_autocast_enabled(k)]
         return form, shapes, modes, trained, tuple(cast)
 
-    def _run(self, key: tuple, batch, named, parameters):
+    def _run(self, key: tuple, batch, named):
         """The loss. The step is planned where it is not, and once more where the compiler takes it for another one."""
         for last in (False, True):
             try:
                 with _PLANNING:
                     if key not in self._shaped:
                         self._shaped[key] = _Shaped(self, batch, named)
+                        self._look()  # a forward may add parameters when it first runs
                     self._last = self._shaped[key]
-                return self._last.run(batch, named, parameters)
+                return self._last.run(batch, named, self._members.parameters.values())
             except DoesNotFit as refusal:
                 raise self._with_batch(refusal, batch) from None
             except capture.Changed as change:
@@ -683,7 +687,7 @@ class Step:
 
     def __getstate__(self):
         """A copy has no plans yet: its model is another one."""
-        return {**vars(self), "_shaped": {}, "_last": None, "_members": None}
+        return {**vars(self), "_shaped": {}, "_last": None}
 
     def report(self) -> Report:
         """What was planned and measured for the shape of the last batch. Error: no step has run yet."""
