@@ -6,7 +6,7 @@ import textwrap
 from gpu_check_parts import BESIDE, GOALS, PARTS, PEER_GOALS, PEERS, PRECISIONS, is_met, peer_goals
 from gpu_check_run import replace
 
-LINES, COLUMNS = 60, 120  # of the page
+LINES, COLUMNS = 64, 120  # of the page
 MOST_ROWS = 40  # of a list in gpu_runs.md
 
 

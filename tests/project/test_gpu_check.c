@@ -102,7 +102,7 @@ static const char *page(void) {
     cr_assert_leq(end - from, 120, "%.*s", (int)(end - from), from);
     lines++;
   }
-  cr_assert(lines > 10 && lines <= 60, "%d lines:\n%s", lines, text);
+  cr_assert(lines > 10 && lines <= 64, "%d lines:\n%s", lines, text);
   return text;
 }
 
@@ -110,7 +110,7 @@ static void expect_on_page(const char *text, const char *words) {
   cr_expect_not_null(strstr(text, words), "\"%s\" is not in:\n%s", words, text);
 }
 
-/* Every figure but those beside PyTorch, and those whose names begin so, was measured; each stands on the page beside
+/* Every figure but those of PyTorch, and those whose names begin so, was measured; each stands on the page beside
  * its goal. */
 static void expect_figures(const json_t *o, const char *text, const char *but) {
   size_t i;
@@ -119,7 +119,7 @@ static void expect_figures(const json_t *o, const char *text, const char *but) {
   json_array_foreach(json_object_get(o, "goals"), i, row) {
     const char *name = json_string_value(json_object_get(row, "name"));
     char line[256];
-    if (strncmp(name, "resnet", 6) == 0) continue;
+    if (strncmp(name, "resnet", 6) == 0 || strncmp(name, "torch", 5) == 0) continue;
     if (strncmp(name, but, strlen(but)) != 0) {
       cr_expect_not(json_is_null(json_object_get(row, "measured")), "%s was not measured", name);
     }
@@ -131,12 +131,12 @@ static void expect_figures(const json_t *o, const char *text, const char *but) {
   expect_on_page(text, "| runs of ten with options in pairs that end as they should | 10 | >= 10 |");
 }
 
-/* Without PyTorch nothing stands beside it; without nvcc there are no CUDA kernels to compare. */
+/* Without PyTorch there is none of its steps; without nvcc there are no CUDA kernels to compare. */
 static int may_skip(const char *part) {
 #ifndef PLIM_HAVE_CUDA
   if (strcmp(part, "kernels") == 0) return 1;
 #endif
-  return strncmp(part, "peer", 4) == 0;
+  return strncmp(part, "peer", 4) == 0 || strcmp(part, "torch") == 0;
 }
 
 static void expect_all_but(const json_t *o, const char *failed) {
@@ -182,7 +182,7 @@ Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_after_what_fails)
   (void)check(GPU, "--small --seconds 900 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(1, "; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 26);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 27);
   expect_all_but(o, "variants memory verify budgets ops");
   const char *text = page();
   expect_figures(o, text, "outside_growth");
@@ -284,6 +284,30 @@ Test(gpu_check, modes_of_pytorch_that_are_not_ready_in_time_are_no_failure) {
   cr_expect_str_eq(text_of(o, "peer20", "reason"), "resnet20, bf16: compile-max-any: not ready");
   cr_expect(json_is_true(json_object_get(goal(o, "resnet20_bf16"), "met")));
   json_decref(o);
+}
+
+/* A python3 that has PyTorch and plimsoll.torch: it writes rows as tools/python/bench does. */
+static const char module_python[] =
+    "#!/usr/bin/env python3\n"
+    "import json, os, sys\n"
+    "assert os.environ['PLIMSOLL_LIBRARY'] and os.path.isdir(os.environ['PYTHONPATH'] + '/plimsoll/torch')\n"
+    "if sys.argv[1] == '-c': sys.exit(0)\n"
+    "assert sys.argv[2:5] == ['eager', '--device', 'cuda']\n"
+    "folder = sys.argv[sys.argv.index('--out') + 1]\n"
+    "os.makedirs(folder)\n"
+    "row = {'budget_bytes': 2000, 'planned_bytes': 1010, 'measured_bytes': 1000, 'bitwise': True}\n"
+    "rows = [row, {**row, 'budget_bytes': 999}, {**row, 'bitwise': False}, {'budget_bytes': 5, 'refused': 'small'}]\n"
+    "json.dump({'gpt': {'rows': rows}, 'resnet18': {'rows': [row]}}, open(folder + '/eager.json', 'w'))\n"
+    "sys.exit(%s)\n";
+
+Test(gpu_check, steps_of_pytorch_within_their_budgets_and_with_the_bits_are_counted) {
+  write_program("bin/python", module_python, "1");
+  (void)plim_test_shell("chmod +x bin/python");
+  (void)check(GPU " PLIMSOLL_LIBRARY=/bin/sh", "--bin bin --out out --python bin/python --only torch --seconds 100");
+  plim_test_expect(1, "failed: torch; no time for: none");
+  const char *text = page();
+  expect_on_page(text, " a peak within the budget and the bits of a step without one | 2 | >= 6 | **no** |");
+  expect_on_page(text, " between the planned peak and that of its allocator, at most | 1 | <= 0.1 | **no** |");
 }
 
 /* ---- what is cut, killed, resumed ---- */

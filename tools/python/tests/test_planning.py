@@ -201,7 +201,7 @@ class Planning(unittest.TestCase):
         code = hide + f"sys.path.insert(0, {str(pathlib.Path(__file__).parent.parent)!r}); import plimsoll.torch"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual(run.returncode, 1)
-        self.assertIn("needs PyTorch 2.15 or newer: pip install", run.stderr.splitlines()[-1])
+        self.assertIn("needs PyTorch 2.11 or newer: pip install", run.stderr.splitlines()[-1])
 
     def test_a_library_that_is_not_there_is_named(self):
         environment = {**os.environ, "PLIMSOLL_LIBRARY": "/nowhere/libplimsoll-plan.so"}

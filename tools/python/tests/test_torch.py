@@ -4,12 +4,14 @@ import copy
 import json
 import pathlib
 import pickle
+import subprocess
 import sys
 import tempfile
 import unittest
 import unittest.mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+ROOT = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
 try:
     import torch
     import torch.nn.functional as F
@@ -18,6 +20,9 @@ try:
 except ImportError as missing:
     raise unittest.SkipTest(f"no PyTorch here: {missing}") from None
 import plimsoll  # noqa: E402
+from plimsoll.torch.versions import is_at_least  # noqa: E402
+
+from_2_15 = unittest.skipUnless(is_at_least(2, 15), "for PyTorch 2.15 and newer")
 
 
 class WithLoss(torch.nn.Module):
@@ -321,6 +326,7 @@ class Refusals(unittest.TestCase):
         self.assertIn("index out of range", str(refused.exception))
         self.assertIn("is no index of what the model looks up", str(refused.exception))
 
+    @from_2_15
     def test_a_failure_of_the_package_is_not_told_as_one_of_the_forward(self):
         from plimsoll.torch import joint
 
@@ -334,6 +340,33 @@ class Refusals(unittest.TestCase):
             self.assertIn("list index out of range", str(failed.exception))
             self.assertNotIn("the model's forward fails", str(failed.exception))
 
+    def test_an_older_pytorch_is_refused_with_what_it_lacks(self):
+        net, batch = transformer()
+        with unittest.mock.patch.object(torch, "__version__", "2.11.0+cu130"):
+            pt.compile(WithLoss(net), "1GiB")
+            with self.assertRaises(pt.Unsupported) as refused:
+                pt.compile(WithLoss(net), "1GiB", backend="inductor")
+        self.assertIn("needs PyTorch 2.15 or newer, this is 2.11.0+cu130", str(refused.exception))
+        hide = "import torch; torch.__version__ = '2.10.1'; import plimsoll.torch"
+        run = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True, cwd=ROOT)
+        self.assertIn("needs PyTorch 2.11 or newer, this is 2.10.1", run.stderr.splitlines()[-1])
+
+    def test_attention_without_dropout_draws_nothing(self):
+        from plimsoll.torch.joint import draws
+
+        q = torch.zeros(1, 1, 4, 4)
+        attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+        for op, arguments, named, expected in (
+            (attention, (q, q, q), {}, False),
+            (attention, (q, q, q, 0.0), {}, False),
+            (attention, (q, q, q, 0.1), {}, True),
+            (attention, (q, q, q), {"dropout_p": 0.1}, True),
+            (torch.ops.aten.native_dropout.default, (q, 0.0, True), {}, True),
+            (torch.ops.aten.relu.default, (q,), {}, False),
+        ):
+            node = torch.fx.Graph().call_function(op, arguments, named)
+            self.assertIs(draws(node), expected, (op, arguments, named))
+
     def test_a_forward_with_a_backward_of_its_own(self):
         class Penalty(torch.nn.Linear):
             def forward(self, x):
@@ -343,7 +376,8 @@ class Refusals(unittest.TestCase):
 
         with self.assertRaises(pt.Unsupported) as refused:
             pt.compile(Penalty(4, 1), "1GiB")(torch.randn(8, 4))
-        self.assertIn("torch.compile(model, fullgraph=True)(*batch) says what", str(refused.exception))
+        words = {True: "torch.compile(model, fullgraph=True)(*batch) says what", False: "computed from gradients of its own"}
+        self.assertIn(words[is_at_least(2, 15)], str(refused.exception))
 
 
 class Uses(unittest.TestCase):
@@ -583,6 +617,7 @@ class Uses(unittest.TestCase):
             self.refuses(name, pt.Unsupported, pt.compile, WithLoss(kind(net)), "1GiB")
         self.refuses("the model has no parameters", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
 
+    @from_2_15
     def test_a_percentage_of_a_step_with_a_part_in_no_graph_is_of_the_whole_step(self):
         model, batch = recurrent()
         whole = pt.compile(model, budget="100%")
@@ -596,6 +631,7 @@ class Uses(unittest.TestCase):
             self.assertLessEqual(less.report().measured_bytes, less.report().budget_bytes)
             self.assertTrue(less.report().planned.recomputed())
 
+    @from_2_15
     def test_a_step_with_a_part_in_no_graph_is_refused_in_bytes_of_the_whole_step(self):
         model, batch = recurrent()
         with self.assertRaises(plimsoll.DoesNotFit) as refused:
@@ -607,6 +643,7 @@ class Uses(unittest.TestCase):
         self.assertLessEqual(step.report().measured_bytes, refused.exception.smallest_bytes)
         self.assertIn("graph break", str(step.report()))
 
+    @from_2_15
     def test_a_part_in_no_graph_that_takes_the_most_is_refused_with_the_smallest_peak_that_was_measured(self):
         model, batch = recurrent(torch.nn.LSTM, 2)
         with self.assertRaises(plimsoll.DoesNotFit) as refused:
@@ -618,12 +655,14 @@ class Uses(unittest.TestCase):
         step(*batch)
         self.assertLessEqual(step.report().measured_bytes, small)
 
+    @from_2_15
     def test_a_round_is_not_spent_on_the_plan_that_was_above_the_budget(self):
         model, batch = recurrent(torch.nn.LSTM, 2)
         step = pt.compile(model, budget="95%")
         step(*batch)
         self.assertEqual(step.report().rounds, 2)
 
+    @from_2_15
     def test_a_fused_step_with_a_part_in_no_graph_is_planned_again_with_what_is_beside_the_plan(self):
         model, batch = recurrent()
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=folder):
@@ -961,6 +1000,7 @@ class Uses(unittest.TestCase):
             self.assertEqual(len(rows), len(step.report().planned.plan.order) + 2)
 
 
+@from_2_15
 class Fused(unittest.TestCase):
     def setUp(self):
         torch._dynamo.reset()
@@ -1164,6 +1204,26 @@ class Fused(unittest.TestCase):
         most, (result,) = memory.peak_bytes(lambda: run([tensor.clone() for tensor in given]))
         self.assertEqual(most, sum(tensor.nbytes for tensor in given))  # the result has the room of the images
         self.assertTrue(torch.equal(result, of_images(*given)[0]))
+
+    def test_the_gradient_of_a_norm_has_the_layout_of_images_that_are_computed_for_it(self):
+        from torch._inductor.compile_fx import compile_fx_inner
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        from plimsoll.torch import inductor
+
+        before, gradient = (torch.randn(4, 8, 6, 6).to(memory_format=torch.channels_last) for _ in range(2))
+        given = [gradient, before, torch.rand(8), torch.rand(8), torch.rand(8)]
+
+        def backward(gradient, before, weight, mean, deviation):
+            images = (torch.ops.aten.relu.default(before), weight, None, None, mean, deviation)
+            return torch.ops.aten.native_batch_norm_backward.default(gradient, *images, True, 1e-5, [True] * 3)
+
+        module = make_fx(backward, tracing_mode="fake")(*given)
+        with inductor.settings(unittest.mock.Mock(), None):
+            values = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
+            run = compile_fx_inner(module, values, is_backward=True, graph_id=0)
+        for ours, theirs in zip(run([tensor.clone() for tensor in given]), backward(*given), strict=True):
+            self.assertLess((ours - theirs).abs().max(), 1e-5)
 
     def test_running_statistics_of_a_fused_step_are_updated_once(self):
         layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]
@@ -1529,6 +1589,7 @@ class Grouped(unittest.TestCase):
             ):
                 return levels.Levels(joint, book, cost, 0, torch.device("cpu")), node
 
+    @from_2_15
     def test_each_backward_runs_in_the_fastest_parts_that_the_plan_has_room_for(self):
         ways = [(100, 1 << 22, 0), (150, 1 << 21, 32), (400, 1 << 18, 16)]
         found, node = self.levels(ways)
@@ -1549,6 +1610,7 @@ class Grouped(unittest.TestCase):
         self.assertEqual(found.divide(order, 2, 4.0, most), [])  # images are not in the layout channels last there
         self.assertEqual(found.joint.at_once, {})
 
+    @from_2_15
     def test_parts_that_are_none_of_the_step_are_not_taken(self):
         found, node = self.levels([(100, 1 << 22, 0), (150, 1 << 21, 32), (400, 1 << 18, 16)])
         place = found.joint.nodes.index(node)
@@ -1557,6 +1619,7 @@ class Grouped(unittest.TestCase):
         self.assertEqual(found.parts_ns([[place, 16]]), 300)
         self.assertEqual(found.parts_ns([]), 0)
 
+    @from_2_15
     def test_a_fused_step_in_parts_keeps_the_budget(self):
         from plimsoll.torch import costs
 

@@ -17,9 +17,11 @@ _os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the memory profiler reads it
 try:
     import torch as _torch
 except ImportError as _missing:
-    raise ImportError("plimsoll.torch needs PyTorch 2.15 or newer: pip install 'torch>=2.15'") from _missing
-if tuple(int(part) for part in _torch.__version__.split("+")[0].split(".")[:2]) < (2, 15):
-    raise ImportError(f"plimsoll.torch needs PyTorch 2.15 or newer, this is {_torch.__version__}")
+    raise ImportError("plimsoll.torch needs PyTorch 2.11 or newer: pip install 'torch>=2.15'") from _missing
+from .versions import is_at_least as _is_at_least
+
+if not _is_at_least(2, 11):
+    raise ImportError(f"plimsoll.torch needs PyTorch 2.11 or newer, this is {_torch.__version__}")
 from .joint import Unsupported  # noqa: E402
 from .knapsack import KnapsackSolver  # noqa: E402
 from .plans import StepPlan, Sweep, plan, sweep  # noqa: E402

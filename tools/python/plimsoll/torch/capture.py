@@ -16,7 +16,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ..planning import Error
-from . import native
+from . import native, versions
 from .fusion import inlined
 from .gradients import keep_layouts
 from .joint import Joint, Unsupported
@@ -29,6 +29,10 @@ _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"
 def check_backend(backend):
     if backend not in BACKENDS:
         raise ValueError(f"backend {backend!r} is none; there are {' and '.join(map(repr, BACKENDS))}")
+    if backend == "inductor" and not versions.is_at_least(2, 15):
+        raise Unsupported(
+            f"backend='inductor' needs PyTorch 2.15 or newer, this is {torch.__version__}; backend='eager' runs with it"
+        )
 
 
 def check_model(model):

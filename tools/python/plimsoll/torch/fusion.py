@@ -13,10 +13,10 @@ import typing
 
 import torch
 from torch import fx
-from torch._functorch.partitioners import get_aten_target, get_default_op_list, is_rng_op
+from torch._functorch.partitioners import get_aten_target, get_default_op_list
 
 from . import masks, native
-from .joint import storage_of, tensors
+from .joint import draws, storage_of, tensors
 
 if typing.TYPE_CHECKING:
     from .joint import Joint
@@ -52,7 +52,7 @@ def is_random(node: fx.Node) -> bool:
 def _is_pointwise(node: fx.Node) -> bool:
     if node.op != "call_function" or node.target in native.OPS or _is_reduction(node):
         return False
-    if is_rng_op(node) or is_random(node):
+    if draws(node) or is_random(node):
         return False
     if torch.Tag.pointwise in getattr(node.target, "tags", ()) or get_aten_target(node) in POINTWISE:
         return True

@@ -14,7 +14,7 @@ import typing
 
 import torch
 from torch import fx
-from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent, is_rng_op
+from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent
 from torch.utils import _pytree as pytree
 
 from ..planning import Error, Graph, _library
@@ -35,6 +35,18 @@ class Unsupported(Error):
 def argument(node: fx.Node, place: int) -> typing.Any:
     """What the node reads at this place of its arguments: a node, or a number, a text or a list of them."""
     return node.args[place]
+
+
+def draws(node: fx.Node) -> bool:
+    """Numbers of the generator, so that it has other results each time. Attention whose dropout is 0 draws none."""
+    if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):
+        return False
+    schema = getattr(node.target, "_schema", None)
+    for place, about in enumerate(schema.arguments if schema else ()):
+        if about.name == "dropout_p":
+            share = node.args[place] if place < len(node.args) else node.kwargs.get("dropout_p", about.default_value)
+            return not isinstance(share, (int, float)) or share != 0
+    return True
 
 
 def tensors(value) -> list[torch.Tensor]:
@@ -205,7 +217,7 @@ class Joint:
     def class_of(self, node: fx.Node, writes: list[int]) -> str:
         """once for what may not run again: it draws, it is returned by the forward, or it reads what is updated."""
         again = not (
-            is_rng_op(node)
+            draws(node)
             or not writes
             or any(self.storage[s].by_forward for s in writes)
             or any(s in self.mutated for s in self.reads(node))
@@ -269,10 +281,10 @@ class Joint:
                 reads += [copied[k] for k in self.reads(node) if k in copied]
             out = self._write(graph, writes, number, "gradient" if phase == "backward" else "activation")
             cls = self.class_of(node, writes)
-            draws = is_rng_op(node)
-            if cls == "once" and (phase == "forward" or draws):  # no bytes: the boundary reads it, and so runs later
+            drew = draws(node)
+            if cls == "once" and (phase == "forward" or drew):  # no bytes: the boundary reads it, and so runs later
                 out.append(graph.add_storage("activation" if phase == "forward" else "gradient", 0))
-            if draws:  # the next draw reads it: numbers are drawn in the order of the program
+            if drew:  # the next draw reads it: numbers are drawn in the order of the program
                 reads += [drawn] if drawn is not None else []
                 drawn = out[-1]
             for key in self.mutated.intersection(self.reads(node)) if phase == "forward" else ():
@@ -307,6 +319,8 @@ class Joint:
         reads: dict[int, None] = {}
         for node in self.forward_outputs:
             for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
+                if storage_of(tensor) not in number:
+                    raise Unsupported(f"the forward returns '{node.name}', which is computed from gradients of its own results")
                 reads[number[storage_of(tensor)]] = None
         for op in graph.ops:
             if op.cls == "once":

@@ -13,7 +13,7 @@ _MARK = "plimsoll step "
 def _profile(run):
     """(events that allocate or release, all events, result of run())."""
     activities = [torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
+    with torch.profiler.profile(activities=activities, profile_memory=True, acc_events=True) as profile:
         result = run()
     events = profile.profiler.kineto_results.events()
     memory = sorted((e for e in events if e.name() == "[memory]"), key=lambda event: event.start_ns())
