@@ -54,6 +54,8 @@ def _in_one_layout(_node, gradient, images, *rest, **keywords):
     from torch._inductor import ir
 
     images = ir.ExternKernel.realize_input(images)
+    if ir.is_storage_and_layout(images):
+        ir.as_storage_and_layout(images, freeze=True)  # until then it may still get another one
     gradient = ir.ExternKernel.require_stride_order(gradient, ir.get_stride_order(images.get_stride()))
     return (gradient, images, *rest), keywords
 
