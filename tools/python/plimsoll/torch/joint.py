@@ -373,6 +373,9 @@ class Rebuilt:
             return
         node = self.joint.nodes[op - (op > boundary)]
         repeat = node in self.now and node.target is BATCH_NORM
+        if repeat and self.joint.fused:
+            self._normalize_again(node)
+            return
         if repeat:
             copy = self._without_statistics(node)
         else:
@@ -386,6 +389,8 @@ class Rebuilt:
         for user in node.users:
             if user.target is operator.getitem and not (repeat and argument(user, 1) > 2):
                 self._place(user, self.graph.node_copy(user, lambda source: self.now[source]))
+                if self.joint.fused and user in self.joint.backward_outputs:
+                    self._keep_layout(user)
 
     def _place(self, node: fx.Node, copy: fx.Node):
         self.now[node] = copy
@@ -442,6 +447,36 @@ class Rebuilt:
         copy = self.graph.call_function(aten._native_batch_norm_legit.no_stats, arguments)
         copy.meta = {**node.meta, "val": node.meta["val"][:3]}
         return copy
+
+    def _keep_layout(self, gradient: fx.Node):
+        """The compiler may make the gradient of a filter in the layout channels last. Autograd would copy it when all are there."""
+        from torch._inductor.inductor_prims import force_stride_order
+
+        value = gradient.meta["val"]
+        if value.dim() == 4 and value.is_contiguous() and not value.is_contiguous(memory_format=torch.channels_last):
+            self._place(gradient, self._made(force_stride_order, self.now[gradient], value.stride()))
+
+    def _normalize_again(self, node: fx.Node):
+        """By the statistics of its first run, inside the kernel of the reader, where it has one."""
+        results = {argument(user, 1): user for user in node.users if user.target is operator.getitem}
+        x, weight, bias = (self._newest(source) for source in node.args[:3])
+        mean, deviation = (self._newest(results[place]) for place in (1, 2))
+        shape = [1, -1] + [1] * (x.meta["val"].dim() - 2)
+        for op, other in ((aten.sub, mean), (aten.mul, deviation), (aten.mul, weight), (aten.add, bias)):
+            if other is not None:
+                row = self._made(aten.view.default, other, shape)
+                x = self._made(op.Tensor, x, row)
+        self._place(results[0], x)
+
+    def _made(self, op, *arguments) -> fx.Node:
+        made = self.graph.call_function(op, arguments)
+        with arguments[0].meta["val"].fake_mode:
+            made.meta["val"] = op(*(a.meta["val"] if isinstance(a, fx.Node) else a for a in arguments))
+        if self.behind:
+            self.after.add(made)
+            for source in made.all_input_nodes:
+                self._save(source)
+        return made
 
     def _forget_statistics(self, node: fx.Node, copy: fx.Node):
         """The backward of a training step does not read the running statistics, which the forward has updated."""
