@@ -1229,31 +1229,48 @@ class Fused(unittest.TestCase):
     def test_gradients_of_filters_leave_a_fused_step_in_the_layout_in_which_autograd_keeps_them(self):
         """Also where the compiler makes them in another one: autograd would copy them when all are there."""
         net = torch.nn.Sequential(*(torch.nn.Conv2d(64, 64, 3, padding=1) for _ in range(3)), torch.nn.Flatten())
-        model, batch = WithLoss(net), (torch.randn(2, 64, 4, 4), torch.randint(0, 1024, (2,)))
-        step = pt.compile(model, budget="200%", backend="inductor")
-        step(*batch)
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], acc_events=True) as profile:
-            step(*batch)
-        copied = [e for e in profile.events() if e.name == "aten::new_empty_strided"]
-        self.assertEqual(copied, [])
+        self.assertEqual(self.copied_gradients(WithLoss(net)), 0)
 
     def test_a_norm_is_repeated_by_the_statistics_of_its_first_run(self):
         from plimsoll.torch import capture, native
         from plimsoll.torch.joint import BATCH_NORM, Rebuilt
 
-        net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten())
+        layers = [torch.nn.BatchNorm2d(3), torch.nn.ReLU(), torch.nn.Conv2d(3, 8, 3), torch.nn.Flatten()]
         batch = torch.randn(4, 3, 6, 6), torch.randint(0, 128, (4,))
-        joint = capture.trace(WithLoss(net), batch, "inductor")
-        norm = next(place for place, node in enumerate(joint.nodes) if node.target is BATCH_NORM)
-        order = list(range(len(joint.nodes) + 1))
-        order.insert(joint.boundary + 1, norm)
-        graph = Rebuilt(joint, order).module.graph
-        self.assertEqual(len([node for node in graph.nodes if node.target in (BATCH_NORM, native.REPEATED)]), 1)
-        (first,) = graph.find_nodes(op="call_function", target=BATCH_NORM)
-        parts = graph.find_nodes(op="call_function", target=operator.getitem)
-        results = {node.args[1]: node for node in parts if node.args[0] is first}
-        self.assertGreater(len(results[1].users), 1)  # the repeat reads the mean, as the backward does
-        self.assertGreater(len(results[2].users), 1)
+        for frozen in (False, True):
+            layers[0].requires_grad_(not frozen)
+            joint = capture.trace(WithLoss(torch.nn.Sequential(*layers)), batch, "inductor")
+            norm = next(place for place, node in enumerate(joint.nodes) if node.target is BATCH_NORM)
+            order = list(range(len(joint.nodes) + 1))
+            order.insert(joint.boundary + 1, norm)
+            graph = Rebuilt(joint, order).module.graph
+            (first,) = graph.find_nodes(op="call_function", target=BATCH_NORM)
+            again = graph.find_nodes(op="call_function", target=native.REPEATED)
+            self.assertEqual(len(again), frozen)  # whose statistics nothing reads
+            if not frozen:
+                parts = graph.find_nodes(op="call_function", target=operator.getitem)
+                readers = {node.args[1]: len(node.users) for node in parts if node.args[0] is first}
+                self.assertGreater(min(readers[1], readers[2]), 1, readers)  # the repeat, and the backward
+
+    def test_gradients_of_a_shared_filter_are_kept_in_its_layout(self):
+        class Twice(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = self.second = torch.nn.Conv2d(64, 64, 3, padding=1)
+
+            def forward(self, x):
+                return self.second(self.first(x)).flatten(1)
+
+        self.assertEqual(self.copied_gradients(WithLoss(Twice())), 0)
+
+    def copied_gradients(self, model) -> int:
+        """How many gradients autograd copies at the end of a fused step."""
+        batch = torch.randn(2, 64, 4, 4), torch.randint(0, 1024, (2,))
+        step = pt.compile(model, budget="200%", backend="inductor")
+        step(*batch)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], acc_events=True) as profile:
+            step(*batch)
+        return len([event for event in profile.events() if event.name == "aten::new_empty_strided"])
 
     def test_running_statistics_of_a_fused_step_are_updated_once(self):
         layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]

@@ -372,9 +372,9 @@ class Rebuilt:
             self.views.clear()
             return
         node = self.joint.nodes[op - (op > boundary)]
+        results = [user for user in node.users if user.target is operator.getitem]
         repeat = node in self.now and node.target is BATCH_NORM
-        if repeat and self.joint.fused:
-            self._normalize_again(node)
+        if repeat and self.joint.fused and self._normalize_again(node, results):
             return
         if repeat:
             copy = self._without_statistics(node)
@@ -386,11 +386,12 @@ class Rebuilt:
             self._forget_statistics(node, copy)
         copy.meta = {**copy.meta, "plimsoll_step": step, "plimsoll_workspaces": self.joint.workspaces.get(node, ())}
         self._place(node, copy)
-        for user in node.users:
-            if user.target is operator.getitem and not (repeat and argument(user, 1) > 2):
+        for user in results:
+            if not (repeat and argument(user, 1) > 2):
                 self._place(user, self.graph.node_copy(user, lambda source: self.now[source]))
-                if self.joint.fused and user in self.joint.backward_outputs:
-                    self._keep_layout(user)
+        for made in (node, *results):
+            if self.joint.fused and made in self.joint.backward_outputs:
+                self._keep_layout(made)
 
     def _place(self, node: fx.Node, copy: fx.Node):
         self.now[node] = copy
@@ -449,24 +450,29 @@ class Rebuilt:
         return copy
 
     def _keep_layout(self, gradient: fx.Node):
-        """The compiler may make the gradient of a filter in the layout channels last. Autograd would copy it when all are there."""
+        """The compiler may make the gradient of a filter in the layout channels last. Autograd would copy it when all are
+        there."""
         from torch._inductor.inductor_prims import force_stride_order
 
         value = gradient.meta["val"]
         if value.dim() == 4 and value.is_contiguous() and not value.is_contiguous(memory_format=torch.channels_last):
             self._place(gradient, self._made(force_stride_order, self.now[gradient], value.stride()))
 
-    def _normalize_again(self, node: fx.Node):
-        """By the statistics of its first run, inside the kernel of the reader, where it has one."""
-        results = {argument(user, 1): user for user in node.users if user.target is operator.getitem}
+    def _normalize_again(self, node: fx.Node, results: list[fx.Node]) -> bool:
+        """By the statistics of its first run, inside the kernel of the reader, where it has one. False: nothing reads these
+        statistics, as of a frozen norm of what needs no gradient."""
+        by_place = {argument(user, 1): user for user in results}
+        if not by_place.keys() >= {0, 1, 2}:
+            return False
         x, weight, bias = (self._newest(source) for source in node.args[:3])
-        mean, deviation = (self._newest(results[place]) for place in (1, 2))
+        mean, deviation = (self._newest(by_place[place]) for place in (1, 2))
         shape = [1, -1] + [1] * (x.meta["val"].dim() - 2)
         for op, other in ((aten.sub, mean), (aten.mul, deviation), (aten.mul, weight), (aten.add, bias)):
             if other is not None:
                 row = self._made(aten.view.default, other, shape)
                 x = self._made(op.Tensor, x, row)
-        self._place(results[0], x)
+        self._place(by_place[0], x)
+        return True
 
     def _made(self, op, *arguments) -> fx.Node:
         made = self.graph.call_function(op, arguments)
