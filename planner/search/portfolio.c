@@ -128,11 +128,15 @@ static plim_status run_longer_rounds(plim_portfolio *portfolio, int64_t round_ns
   return PLIM_OK;
 }
 
+static int64_t moves_wanted(const plim_incumbent *inc) {
+  const int64_t iterations = inc->task.options->iterations;
+  return iterations > 0 ? iterations : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
+}
+
 static plim_status run_rounds(plim_portfolio *portfolio) {
   plim_incumbent *inc = portfolio->inc;
   const plim_plan_options *options = inc->task.options;
-  int64_t moves = options->iterations > 0 ? options->iterations
-                                          : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
+  const int64_t moves = moves_wanted(inc);
   int64_t begin_ns = plim_now_ns(), end_ns = plim_plan_task_deadline(&inc->task, 100);
   plim_round_plan plan = {.moves = moves / search_tuning.portfolio.rounds, .end_ns = end_ns, .may_seek = 1};
   int refused;
@@ -148,7 +152,7 @@ static plim_status run_rounds(plim_portfolio *portfolio) {
   return run_longer_rounds(portfolio, plim_now_ns() - begin_ns, end_ns);
 }
 
-plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) {
+static plim_status run_by(plim_incumbent *inc, const plim_schedule *start, plim_status (*rounds)(plim_portfolio *)) {
   plim_context *ctx = inc->problem->ctx;
   plim_portfolio portfolio = {.inc = inc,
                               .start = start,
@@ -161,7 +165,7 @@ plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) 
   PLIM_TRY(plim_allocate(ctx, portfolio.n, sizeof *portfolio.member, &portfolio.member));
   for (int32_t i = 0; i < portfolio.n; i++) PLIM_TRY_OR_DONE(plim_portfolio_begin_member(&portfolio, i));
   PLIM_TRY_OR_DONE(plim_portfolio_exchange(&portfolio));
-  status = run_rounds(&portfolio);
+  status = rounds(&portfolio);
   for (int32_t i = 1; i < portfolio.n && inc->shared.front && (status == PLIM_OK || status == PLIM_ECANCEL); i++) {
     plim_status merged = plim_front_merge(inc->shared.front, &portfolio.member[i].front);
     if (merged != PLIM_OK) status = merged;
@@ -170,5 +174,26 @@ done:
   for (int32_t i = 0; i < portfolio.n; i++) plim_portfolio_end_member(&portfolio, i);
   plim_schedule_free(&portfolio.lowest);
   plim_release(ctx, portfolio.member, portfolio.n, sizeof *portfolio.member);
+  return status;
+}
+
+plim_status plim_portfolio_run(plim_incumbent *inc, const plim_schedule *start) {
+  return run_by(inc, start, run_rounds);
+}
+
+/* Rounds of a brief search that follow one which gained enough. */
+static plim_status improve(plim_portfolio *portfolio) {
+  const plim_incumbent *inc = portfolio->inc;
+  const int64_t part = search_tuning.brief.moves_an_op * (int64_t)inc->problem->n_ops, moves = moves_wanted(inc);
+  portfolio->leaves_start = 1;
+  return run_while_far(portfolio, part < moves ? part : moves, moves, plim_plan_task_deadline(&inc->task, 100),
+                       INT64_MAX);
+}
+
+plim_status plim_portfolio_improve(plim_incumbent *inc) {
+  plim_schedule start = {.ctx = inc->problem->ctx};
+  plim_status status = plim_schedule_copy(&start, &inc->best);
+  if (status == PLIM_OK) status = run_by(inc, &start, improve);
+  plim_schedule_free(&start);
   return status;
 }

@@ -23,6 +23,8 @@ PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);
  * the best that any of them met. So without a time limit the outcome depends on the seed and the number of threads, not
  * on timing. */
 PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const plim_schedule *start);
+/* Go on from the best that the incumbent has, until a round gains little: for one that only fits. */
+PLIM_MUST_USE plim_status plim_portfolio_improve(plim_incumbent *incumbent);
 
 /* ==== starts (start_checkpoints.c, greedy_covering_run.c) ==== */
 

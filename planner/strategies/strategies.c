@@ -17,23 +17,23 @@ enum {
 
 static const plim_strategy strategies[] = {
     {"search", "annealing over sequences with repeats, order free, packing in the loop", PLIM_CLASS_FREE,
-     TIME | MOVES | THREADS, plim_search_run, plim_min_memory_run},
+     TIME | MOVES | THREADS, plim_search_run, plim_min_memory_run, plim_portfolio_improve},
     {"keep-all", "every op once, fastest variants; the order of the smallest arena", PLIM_CLASS_FREE, TIME,
-     plim_keep_all_run, plim_keep_all_run},
+     plim_keep_all_run, plim_keep_all_run, NULL},
     {"sqrt", "Chen et al. 2016: every sqrt(n)-th checkpoint", PLIM_CLASS_FIXED, TIME, plim_chen_sqrt_run,
-     plim_chen_sqrt_run},
+     plim_chen_sqrt_run, NULL},
     {"greedy", "Chen et al. 2016: checkpoints by bytes, swept over the threshold", PLIM_CLASS_FIXED, TIME,
-     plim_chen_greedy_run, plim_chen_greedy_run},
+     plim_chen_greedy_run, plim_chen_greedy_run, NULL},
     {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED, TIME,
-     plim_rotor_run, plim_rotor_run},
+     plim_rotor_run, plim_rotor_run, NULL},
     {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most `copies` times", PLIM_CLASS_COPIES,
-     TIME | MOVES | THREADS | COPIES, plim_moccasin_run, plim_moccasin_min_memory_run},
+     TIME | MOVES | THREADS | COPIES, plim_moccasin_run, plim_moccasin_min_memory_run, NULL},
     {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
-     TIME | MOVES, plim_cut_run, plim_min_memory_run},
+     TIME | MOVES, plim_cut_run, plim_min_memory_run, NULL},
     {"milp", "Jain et al. 2020 (Checkmate): stages by integer programming; runs until it is proved or stopped",
-     PLIM_CLASS_STAGES, TIME | MOVES | THREADS, plim_milp_run, plim_stage_min_memory_run},
+     PLIM_CLASS_STAGES, TIME | MOVES | THREADS, plim_milp_run, plim_stage_min_memory_run, NULL},
     {"lp-round", "Jain et al. 2020 (Checkmate): stages by rounding the linear relaxation", PLIM_CLASS_STAGES,
-     TIME | MOVES | THREADS, plim_lp_round_run, plim_stage_min_memory_run},
+     TIME | MOVES | THREADS, plim_lp_round_run, plim_stage_min_memory_run, NULL},
 };
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 

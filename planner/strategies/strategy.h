@@ -9,14 +9,15 @@
 #include "planner/front/front.h"
 
 /* run: submit schedules until done. run_min_memory: the same for an incumbent with `min_memory` set and no budget;
- * whatever it finds, `run` finds under a budget of that packed size. Both deterministic unless there is a time limit;
- * PLIM_ECANCEL keeps the best so far. */
+ * whatever it finds, `run` finds under a budget of that packed size. improve: go on from the incumbent's best; NULL: it
+ * cannot. All deterministic unless there is a time limit; PLIM_ECANCEL keeps the best so far. */
 typedef struct plim_strategy {
   const char *name, *source;
   plim_plan_class plan_class; /* the widest it searches; FREE: it can also keep program order */
   unsigned obeys;             /* bits by plim_plan_effort: what of the options changes what it does */
   plim_status (*run)(plim_incumbent *incumbent);
   plim_status (*run_min_memory)(plim_incumbent *incumbent);
+  plim_status (*improve)(plim_incumbent *incumbent);
 } plim_strategy;
 
 /* Have further rows after those of the table, instead of any added before: planners that a program compares ours with.

@@ -90,6 +90,22 @@ Test(brief, the_smallest_budget_has_a_plan) {
   }
 }
 
+/* For this graph only the search for fewest bytes finds a plan, which wastes time. */
+Test(brief, a_plan_of_fewest_bytes_becomes_a_faster_one) {
+  planner_case c = make_case(7, 1, 80);
+  plim_plan_floor floor;
+  plim_plan *fewest = NULL;
+  c.options.brief = 1;
+  cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, &fewest), PLIM_OK);
+  c.options.budget_bytes = floor.smallest_bytes;
+  plim_plan *faster = plan(&c, 1);
+  cr_assert(faster);
+  cr_assert_lt(faster->time_ns, fewest->time_ns);
+  plim_plan_free(fewest);
+  plim_plan_free(faster);
+  planner_case_free(&c);
+}
+
 /* Moves beyond the first 250 an op are made where the plan is far from its bound alone, and never make it slower. */
 Test(brief, more_moves_are_for_plans_that_are_far_from_their_bound) {
   int faster = 0;
