@@ -1243,6 +1243,9 @@ class Fused(unittest.TestCase):
             norm = next(place for place, node in enumerate(joint.nodes) if node.target is BATCH_NORM)
             order = list(range(len(joint.nodes) + 1))
             order.insert(joint.boundary + 1, norm)
+            joint.whole_norms = True  # as for the smallest budget: nothing is kept that the plan does not count
+            self.assertEqual(len(Rebuilt(joint, order).module.graph.find_nodes(op="call_function", target=native.REPEATED)), 1)
+            joint.whole_norms = False
             graph = Rebuilt(joint, order).module.graph
             (first,) = graph.find_nodes(op="call_function", target=BATCH_NORM)
             again = graph.find_nodes(op="call_function", target=native.REPEATED)

@@ -15,8 +15,9 @@ import tempfile
 from ..planning import Graph
 
 MOST_ROWS = 50
-FORM = 5  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
-# before form 4 inputs that no kernel reads stayed to the end of a call, and before form 5 no op ran in parts
+FORM = 6  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
+# before form 4 inputs that no kernel reads stayed to the end of a call, before form 5 no op ran in parts, and before form 6
+# autograd copied gradients of filters, and repeated norms made their statistics again
 
 
 @dataclasses.dataclass
@@ -27,6 +28,12 @@ class Row:
     level: int = 0  # of inductor.set_level(), at which it was compiled
     parts: list[list[int]] = dataclasses.field(default_factory=list)  # as Levels.divide() returns
     longer_ns: int = 0  # by these parts, as their times are known now; not in the file
+    whole: bool = False  # as Joint.whole_norms
+
+    @property
+    def way(self) -> tuple:
+        """How the order is compiled."""
+        return self.level, self.parts, self.whole
 
 
 class Front:
@@ -51,6 +58,7 @@ class Front:
                     int(r["measured"]),
                     int(r["level"]),
                     [[int(place), int(n)] for place, n in r["parts"]],
+                    whole=bool(r["whole"]),
                 )
                 for r in rows
             ]
@@ -83,6 +91,7 @@ class Front:
                 "measured": r.measured_bytes,
                 "level": r.level,
                 "parts": r.parts,
+                "whole": r.whole,
             }
             for r in self.rows
         ]
@@ -102,8 +111,8 @@ class Front:
         return self.time_ns(row.order, row.level) + row.longer_ns
 
     def add(self, new: Row):
-        """The highest measurement of an order with the same level and parts counts."""
-        same = [row for row in self.rows if (row.order, row.level, row.parts) == (new.order, new.level, new.parts)]
+        """The highest measurement of the same step counts."""
+        same = [row for row in self.rows if (row.order, *row.way) == (new.order, *new.way)]
         most = max([new.measured_bytes, *(row.measured_bytes for row in same)])
         self.rows = [row for row in self.rows if row not in same][-MOST_ROWS + 1 :]
         self.rows.append(dataclasses.replace(new, measured_bytes=most))

@@ -97,6 +97,7 @@ class Joint:
         self.forward_outputs, self.backward_outputs = list(forward), list(backward)
         self.workspaces: dict[fx.Node, tuple[int, ...]] = {}  # by level of inductor.set_level(), where they are known
         self.at_once: dict[fx.Node, int] = {}  # of grouped.py: the groups of a part; 0: not divided
+        self.whole_norms = False  # repeats make their statistics again, as the plan counts, in place of keeping the first ones
         self.storage: dict[int, Storage] = {}
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
@@ -459,10 +460,10 @@ class Rebuilt:
             self._place(gradient, self._made(force_stride_order, self.now[gradient], value.stride()))
 
     def _normalize_again(self, node: fx.Node, results: list[fx.Node]) -> bool:
-        """By the statistics of its first run, inside the kernel of the reader, where it has one. False: nothing reads these
-        statistics, as of a frozen norm of what needs no gradient."""
+        """By the statistics of its first run, inside the kernel of the reader, where it has one. False: it is to be whole, or
+        nothing reads these statistics, as of a frozen norm of what needs no gradient."""
         by_place = {argument(user, 1): user for user in results}
-        if not by_place.keys() >= {0, 1, 2}:
+        if self.joint.whole_norms or not by_place.keys() >= {0, 1, 2}:
             return False
         x, weight, bias = (self._newest(source) for source in node.args[:3])
         mean, deviation = (self._newest(by_place[place]) for place in (1, 2))
