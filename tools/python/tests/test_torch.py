@@ -352,6 +352,19 @@ class Refusals(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True, cwd=ROOT)
         self.assertIn("needs PyTorch 2.11 or newer, this is 2.10.1", run.stderr.splitlines()[-1])
 
+    def test_a_time_is_that_of_two_runs_that_agree(self):
+        from plimsoll.torch import costs
+
+        lasts = iter(n * 1_000_000 for n in (90, 200, 1, 60, 1))  # the others waited for threads of other programs
+        clock = [0]
+
+        def run():
+            clock[0] += next(lasts)
+
+        with unittest.mock.patch.object(costs.time, "perf_counter_ns", lambda: clock[0]):
+            self.assertEqual(costs._time(run, torch.device("cpu")), 1_000_000)
+        self.assertEqual(list(lasts), [])
+
     def test_attention_without_dropout_draws_nothing(self):
         from plimsoll.torch.joint import draws
 

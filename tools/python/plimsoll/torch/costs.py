@@ -27,7 +27,8 @@ from .joint import Joint, argument, storage_bytes, storage_of, tensors
 from .memory import peak_bytes
 
 aten = torch.ops.aten
-MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time
+MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time, ...
+AGREE = 1.25  # ... once another one took at most so many times as long: beside other programs one may wait for its threads
 TOO_SLOW = 3.0  # times the fastest way to divide an op: smaller parts are not looked at
 FLOPS_PER_NS, BYTES_PER_NS, CALL_NS = 50.0, 10.0, 2000  # of the model: a few cores of a server
 
@@ -122,7 +123,7 @@ def _measure(node: fx.Node, channels_last: bool = False, at_once: int = 0) -> Co
 
 def _time(run, device: torch.device) -> int:
     times: list[int] = []
-    while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS):
+    while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS or sorted(times)[1] > AGREE * min(times)):
         _synchronize(device)
         begin = time.perf_counter_ns()
         run()
