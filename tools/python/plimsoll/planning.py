@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import dataclasses
+import os
 import re
 import sys
 import time
@@ -100,8 +101,13 @@ class Plan:
     documents: _Documents | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def save(self, folder: str):
-        """graph.json, profile.json and plan.json in the folder: what the program `plimsoll` reads. Error: as _own()."""
-        self._own().save(folder)
+        """graph.json, profile.json and plan.json in the folder, which is made: what the program `plimsoll` reads.
+
+        Error: as _own(). OSError: the folder cannot be made.
+        """
+        documents = self._own()
+        os.makedirs(folder, exist_ok=True)
+        documents.save(folder)
 
     def write_trace(self, path: str, times_ns: list[int]):
         """The trace of one run of the plan, with plan and graph beside it, for `plimsoll trace ACTION path`.
@@ -373,9 +379,11 @@ class Graph:
         time_limit  seconds for the search; the default is a number of moves, which gives equal plans on every machine:
                     250 for each op, and up to 1,000, at most 400,000 in total, while the plan is far from its bound;
                     where that finds none, a search of 1,000 that begins anew
-        save        folder in which graph.json, profile.json and plan.json are written
-        DoesNotFit: no plan was found. Error: the graph is wrong.
+        save        folder, which is made, for graph.json, profile.json and plan.json
+        DoesNotFit: no plan was found. Error: the graph is wrong. OSError: the folder cannot be made.
         """
+        if save is not None:
+            os.makedirs(save, exist_ok=True)  # a folder that cannot be made is said before the search
         moves = iterations if iterations > 0 or time_limit else min(MOST_MOVES, MOVES_AN_OP * len(self.ops))
         documents = self._documents(measured, progress)
         options = self._options(threads, seed, moves, time_limit)

@@ -1803,6 +1803,17 @@ class Plans(unittest.TestCase):
         self.assertIn("what ops take for themselves", str(found))
         self.assertNotIn("what ops take for themselves", str(pt.plan(model, batch, budget="70%", measure=True)))
 
+    def test_a_plan_is_saved_in_a_folder_that_is_made_and_one_that_is_refused_is_not(self):
+        net, batch = shared_weights()
+        with tempfile.TemporaryDirectory() as folder:
+            saved, none = pathlib.Path(folder, "a", "b"), pathlib.Path(folder, "none")
+            found = pt.plan(WithLoss(net), batch, budget="70%", save=str(saved))
+            self.assertEqual(json.loads((saved / "plan.json").read_text())["time_ns"], found.plan.time_ns)
+            self.assertRaises(plimsoll.DoesNotFit, pt.plan, WithLoss(net), batch, budget=1, save=str(none))
+            self.assertFalse((none / "plan.json").exists())
+            in_the_way = saved / "plan.json"
+            self.assertRaises(OSError, pt.plan, WithLoss(net), batch, budget="70%", save=str(in_the_way))
+
     def test_what_is_planned_alone_is_what_the_step_takes(self):
         net, batch = convolutions()
         model = WithLoss(net)

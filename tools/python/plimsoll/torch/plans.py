@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
 
 import torch
 from torch.utils import _pytree as pytree
@@ -147,16 +146,17 @@ def plan(
     time_limit  seconds for the search
     measure     True: each distinct op runs a few times for its time and its own bytes; False: the time is modelled, and its
                 own bytes count as nothing, so that compile() may take more
-    save        folder for graph.json, profile.json and plan.json, which the program `plimsoll` reads
+    save        folder, which is made, for graph.json, profile.json and plan.json, which the program `plimsoll` reads
     DoesNotFit: there is no plan, with the smallest budget. Unsupported: the step has what cannot be planned yet.
+    OSError: the folder cannot be made.
     """
     check_search(time_limit, 0)
     graph = _graph(model, example_inputs, measure, backend)
-    options: dict[str, typing.Any] = {"time_limit": time_limit, "measured": measure, "save": save}
-    keep_all = graph.plan(None, **{**options, "time_limit": None})
+    keep_all = graph.plan(None, measured=measure, save=save if budget is None else None)
     found = keep_all
     if budget is not None:
-        found = graph.plan(parse_bytes(budget, keep_all.peak_bytes), **options)
+        wanted = parse_bytes(budget, keep_all.peak_bytes)
+        found = graph.plan(wanted, time_limit=time_limit, measured=measure, save=save)
     return StepPlan(found, graph, keep_all, modelled=not measure)
 
 
