@@ -15,9 +15,9 @@ import tempfile
 from ..planning import Graph
 
 MOST_ROWS = 50
-FORM = 6  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
-# before form 4 inputs that no kernel reads stayed to the end of a call, before form 5 no op ran in parts, and before form 6
-# autograd copied gradients of filters, and repeated norms made their statistics again
+FORM = 7  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two,
+# before form 4 inputs that no kernel reads stayed to the end of a call, before form 5 no op ran in parts, before form 6
+# autograd copied gradients of filters, and before form 7 batch norms were no kernels of the compiler
 
 
 @dataclasses.dataclass
@@ -28,12 +28,11 @@ class Row:
     level: int = 0  # of inductor.set_level(), at which it was compiled
     parts: list[list[int]] = dataclasses.field(default_factory=list)  # as Levels.divide() returns
     longer_ns: int = 0  # by these parts, as their times are known now; not in the file
-    whole: bool = False  # as Joint.whole_norms
 
     @property
     def way(self) -> tuple:
         """How the order is compiled."""
-        return self.level, self.parts, self.whole
+        return self.level, self.parts
 
 
 class Front:
@@ -58,7 +57,6 @@ class Front:
                     int(r["measured"]),
                     int(r["level"]),
                     [[int(place), int(n)] for place, n in r["parts"]],
-                    whole=bool(r["whole"]),
                 )
                 for r in rows
             ]
@@ -91,7 +89,6 @@ class Front:
                 "measured": r.measured_bytes,
                 "level": r.level,
                 "parts": r.parts,
-                "whole": r.whole,
             }
             for r in self.rows
         ]

@@ -37,7 +37,6 @@ class Candidate:
     """plan         by the graph of its level and rate, as Levels.graphs() takes them
     parts           as Levels.divide() returns; they take a step longer_ns longer than the fastest ones
     is_smallest     a plan of the fewest bytes that were found
-    whole           as Joint.whole_norms
     """
 
     plan: Plan
@@ -46,12 +45,11 @@ class Candidate:
     longer_ns: int
     rate: float
     is_smallest: bool = False
-    whole: bool = False
 
     @property
     def way(self) -> tuple:
         """How the order is compiled."""
-        return self.level, self.parts, self.whole
+        return self.level, self.parts
 
 
 class FusedPlans:
@@ -115,13 +113,8 @@ class FusedPlans:
                 known = self._known(now)
         self.taken = known or now
         self.level = self.taken.level
-        self._compile_as(self.taken)
+        self.levels.take(self.taken.parts)
         return self.taken.plan
-
-    def _compile_as(self, row: Candidate):
-        assert self.levels
-        self.levels.take(row.parts)
-        self.levels.joint.whole_norms = row.whole
 
     def _forget_other_parts(self):
         """Rows whose parts cannot be taken now say nothing of this step."""
@@ -137,7 +130,7 @@ class FusedPlans:
         """What a step by the plan made last was measured to take."""
         if self.front and self.taken:
             row = self.taken
-            self.front.add(Row(plan.order, plan.peak_bytes, measured_bytes, self.level, row.parts, row.longer_ns, row.whole))
+            self.front.add(Row(plan.order, plan.peak_bytes, measured_bytes, self.level, row.parts, row.longer_ns))
 
     def next_round(self, measured_bytes: int):
         """The next plan is another one, and its forecast counts what the last one left out."""
@@ -169,7 +162,7 @@ class FusedPlans:
     def _candidate(self, plan: Plan, level: int, rate: float, n_bytes: int, is_smallest: bool = False) -> Candidate:
         assert self.levels
         parts = self.levels.divide(plan.order, level, rate, n_bytes)
-        return Candidate(plan, level, parts, self.levels.longer_ns, rate, is_smallest, is_smallest)
+        return Candidate(plan, level, parts, self.levels.longer_ns, rate, is_smallest)
 
     def _smallest(self, level: int) -> Candidate:
         """A plan of the smallest budget that is found, each time by another search. It may still fit when it is measured."""
@@ -222,7 +215,7 @@ class FusedPlans:
         as_fast = row.level <= now.level and self.front.row_time_ns(row) <= self._time_ns(now)
         if not (self.settled or tried or as_fast):
             return None
-        return Candidate(self._as_plan(row, now), row.level, row.parts, row.longer_ns, now.rate, whole=row.whole)
+        return Candidate(self._as_plan(row, now), row.level, row.parts, row.longer_ns, now.rate)
 
     def _as_plan(self, row: Row, now: Candidate) -> Plan:
         """The measured plan, with the times of its level. The bound of `now` holds for it where their times are the same."""
@@ -313,7 +306,7 @@ class FusedPlans:
         measured = self._measured(now)
         if measured is not None:
             return measured, True
-        self._compile_as(now)
+        self.levels.take(now.parts)
         peaks = self._planned(now.plan.order, now.level, now.rate)
         first, second = (now.level < self.top or AMPLE_PLAIN * peak > self.budget_bytes for peak in peaks)
         near = first, second

@@ -15,7 +15,7 @@ import torch
 from torch import fx
 from torch._functorch.partitioners import get_aten_target, get_default_op_list
 
-from . import masks, native
+from . import masks
 from .joint import draws, storage_of, tensors
 
 if typing.TYPE_CHECKING:
@@ -50,7 +50,7 @@ def is_random(node: fx.Node) -> bool:
 
 
 def _is_pointwise(node: fx.Node) -> bool:
-    if node.op != "call_function" or node.target in native.OPS or _is_reduction(node):
+    if node.op != "call_function" or _is_reduction(node):
         return False
     if draws(node) or is_random(node):
         return False

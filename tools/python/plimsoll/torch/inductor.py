@@ -12,8 +12,6 @@ from torch._inductor.codegen import cpp
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
-from . import native
-
 
 class Partitioner(CustomPartitionerFn):
     """For torch._inductor.config.custom_partitioner_fn.
@@ -45,6 +43,7 @@ _MOST_ARGUMENTS = cpp.CppScheduling.MAX_FUSED_KERNEL_ARGS_NUM  # of a call that 
 _usual: dict = {}  # the user's settings, while settings() holds
 _level = ALL
 _room: int | None = None
+_ALWAYS = {"cpp.use_two_step_variance_threshold": 1 << 62}  # two passes by vectors, not one element by element
 _OFF: tuple[dict[str, typing.Any], ...] = (
     {},
     {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0},
@@ -91,22 +90,18 @@ def replaced(owner: typing.Any, name: str, value: typing.Any):
 def settings(partition, key: str | None = None):
     """While a step is compiled; the partition function may call set_level(). The cache of whole steps is off: it would serve
     one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph. The compiler's
-    estimate of a peak, its order of kernels and when inputs end are those of kernels.py. Ops of native.py stay whole."""
-    from torch._inductor import compile_fx  # it imports the compiler
-
+    estimate of a peak, its order of kernels and when inputs end are those of kernels.py."""
     from . import kernels
 
     global _room
     copy = inductor_config.get_config_copy()
     _usual.update({name: copy[name] for row in _OFF for name in row})
-    native.let_inductor_call()
     with (
         replaced(memory, "estimate_peak_memory", kernels.estimate),
         replaced(memory, "reorder_for_peak_memory", kernels.ordered),
         replaced(PythonWrapperCodegen, "generate", kernels.generate),
         replaced(cpp.CppScheduling, "MAX_FUSED_KERNEL_ARGS_NUM", _MOST_ARGUMENTS),
-        replaced(compile_fx, "select_decomp_table", native.decompositions),
-        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
+        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_ALWAYS, **_usual}),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
     ):
         try:

@@ -97,7 +97,6 @@ class Joint:
         self.forward_outputs, self.backward_outputs = list(forward), list(backward)
         self.workspaces: dict[fx.Node, tuple[int, ...]] = {}  # by level of inductor.set_level(), where they are known
         self.at_once: dict[fx.Node, int] = {}  # of grouped.py: the groups of a part; 0: not divided
-        self.whole_norms = False  # repeats make their statistics again, as the plan counts, in place of keeping the first ones
         self.storage: dict[int, Storage] = {}
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
@@ -375,8 +374,6 @@ class Rebuilt:
         node = self.joint.nodes[op - (op > boundary)]
         results = [user for user in node.users if user.target is operator.getitem]
         repeat = node in self.now and node.target is BATCH_NORM
-        if repeat and self.joint.fused and self._normalize_again(node, results):
-            return
         if repeat:
             copy = self._without_statistics(node)
         else:
@@ -458,22 +455,6 @@ class Rebuilt:
         value = gradient.meta["val"]
         if value.dim() == 4 and value.is_contiguous() and not value.is_contiguous(memory_format=torch.channels_last):
             self._place(gradient, self._made(force_stride_order, self.now[gradient], value.stride()))
-
-    def _normalize_again(self, node: fx.Node, results: list[fx.Node]) -> bool:
-        """By the statistics of its first run, inside the kernel of the reader, where it has one. False: it is to be whole, or
-        nothing reads these statistics, as of a frozen norm of what needs no gradient."""
-        by_place = {argument(user, 1): user for user in results}
-        if self.joint.whole_norms or not by_place.keys() >= {0, 1, 2}:
-            return False
-        x, weight, bias = (self._newest(source) for source in node.args[:3])
-        mean, deviation = (self._newest(by_place[place]) for place in (1, 2))
-        shape = [1, -1] + [1] * (x.meta["val"].dim() - 2)
-        for op, other in ((aten.sub, mean), (aten.mul, deviation), (aten.mul, weight), (aten.add, bias)):
-            if other is not None:
-                row = self._made(aten.view.default, other, shape)
-                x = self._made(op.Tensor, x, row)
-        self._place(by_place[0], x)
-        return True
 
     def _made(self, op, *arguments) -> fx.Node:
         made = self.graph.call_function(op, arguments)
