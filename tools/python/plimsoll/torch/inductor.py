@@ -43,7 +43,7 @@ _MOST_ARGUMENTS = cpp.CppScheduling.MAX_FUSED_KERNEL_ARGS_NUM  # of a call that 
 _usual: dict = {}  # the user's settings, while settings() holds
 _level = ALL
 _room: int | None = None
-_ALWAYS = {"cpp.use_two_step_variance_threshold": 1 << 62}  # two passes by vectors, not one element by element
+_ALWAYS = {"cpp.use_two_step_variance_threshold": 1 << 62}  # in two passes: one takes two to three times as long
 _OFF: tuple[dict[str, typing.Any], ...] = (
     {},
     {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0},
