@@ -26,7 +26,7 @@ REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in 
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
 FREE = 0.01  # of the budget: what a forecast may leave free without a plan for more
 FURTHER = 2  # plans for more, at most
-SLOW_PERCENT = 1  # overhead up to which no faster plan is looked for
+SLOW_PERCENT = 1  # overhead up to which no faster plan is looked for, and what one gains at least for a forecast of it
 
 
 Search = typing.Callable[[Graph, int, int], Plan]  # a plan within bytes, by a seed; DoesNotFit: none was found
@@ -263,7 +263,7 @@ class FusedPlans:
             if free < FREE * self.budget_bytes or now.plan.overhead_percent <= SLOW_PERCENT:
                 break
             more = self._fitting(now.level, now.plan.peak_bytes + free, now.rate)
-            if not more or self._time_ns(more) >= self._time_ns(now):
+            if not more or self._time_ns(more) * (100 + SLOW_PERCENT) > self._time_ns(now) * 100:
                 break
             found = self._rehearsal(more, split)
             if found is None or not found[1] or found[0] > self.budget_bytes:
