@@ -1398,13 +1398,14 @@ class Fused(unittest.TestCase):
             self.assertEqual(ended.exception.inner_exception.args, (expected,))
         self.assertTrue(config.layout_optimization)
 
-    def test_copies_of_filters_in_the_layout_channels_last_end_at_the_backward_of_their_convolution(self):
+    def test_copies_of_filters_and_batch_in_the_layout_channels_last_end_at_the_backward_of_their_convolution(self):
         from plimsoll.torch import capture, costs
 
         net, batch = convolutions()
         joint = capture.trace(WithLoss(net), batch, "inductor")
-        copies = costs.copied_filters(joint)
-        self.assertEqual(sum(copies.values()), 4 * 9 * (8 * 3 + 16 * 8 + 16 * 16))
+        copies = costs.copied_primals(joint)
+        filters = [4 * 9 * 16 * 16, 4 * 9 * 16 * 8, 4 * 9 * 8 * 3]
+        self.assertEqual(sorted(copies.values()), sorted([*filters, batch[0].nbytes]))
         each = [costs.Cost(1, 0)] * len(joint.nodes)
         without, graph = joint.planner_graph(each, 0), joint.planner_graph(each, 0, copies=copies)
         order = list(range(len(graph.ops)))
@@ -1414,11 +1415,12 @@ class Fused(unittest.TestCase):
         self.assertEqual(len(backwards), 3)
         begin = names.index("boundary")
         self.assertTrue(all(n == 0 for n in more[:begin]))
-        for first, last, n in zip([begin, *[b + 1 for b in backwards]], [*backwards, len(order) - 1], (3, 2, 1, 0)):
-            wanted = sum(sorted(copies.values())[:n])
+        for first, last, n in zip([begin, *[b + 1 for b in backwards]], [*backwards, len(order) - 1], range(4)):
+            wanted = sum(filters[n:]) + (batch[0].nbytes if n < 3 else 0)
             self.assertTrue(all(m == wanted for m in more[first : last + 1]), (first, last, more))
+        batch = batch[0].to(memory_format=torch.channels_last), batch[1]
         joint = capture.trace(WithLoss(net.to(memory_format=torch.channels_last)), batch, "inductor")
-        self.assertEqual(costs.copied_filters(joint), {})
+        self.assertEqual(costs.copied_primals(joint), {})
 
     def test_a_key_for_caches_names_budget_and_effort(self):
         from plimsoll.torch import inductor

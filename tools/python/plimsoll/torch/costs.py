@@ -27,6 +27,7 @@ from .joint import Joint, argument, storage_bytes, storage_of, tensors
 from .memory import peak_bytes
 
 aten = torch.ops.aten
+_IMAGES, _FILTERS = 1, 2  # arguments of a convolution's backward
 MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time, ...
 AGREE = 1.25  # ... once another one took at most so many times as long: beside other programs one may wait for its threads
 TOO_SLOW = 3.0  # times the fastest way to divide an op: smaller parts are not looked at
@@ -90,14 +91,17 @@ def is_image_convolution(node: fx.Node) -> bool:
     return argument(node, 1).meta["val"].dim() == 4
 
 
-def copied_filters(joint: Joint) -> dict[int, int]:
-    """Bytes, by storage, of the filters that a forward in the layout channels last copies into it and keeps for the backward."""
+def copied_primals(joint: Joint) -> dict[int, int]:
+    """Bytes, by storage, of the filters and images of the batch that a forward in the layout channels last copies into it and
+    keeps for the backward."""
     found: dict[int, int] = {}
     for node in joint.nodes:
         if is_image_convolution(node) and node.target is aten.convolution_backward.default:
-            kernel = argument(node, 2).meta["val"]
-            if not kernel.is_contiguous(memory_format=torch.channels_last):
-                found[storage_of(kernel)] = storage_bytes(kernel)
+            for place in _IMAGES, _FILTERS:
+                value = argument(node, place).meta["val"]
+                is_primal = joint.storage[storage_of(value)].node is None
+                if is_primal and not value.is_contiguous(memory_format=torch.channels_last):
+                    found[storage_of(value)] = max(value.nbytes, found.get(storage_of(value), 0))
     return found
 
 
@@ -222,10 +226,10 @@ class Costs:
 
     def channels_last_ns(self, joint: Joint, costs: list[Cost], last: dict[fx.Node, Cost]) -> int:
         """By how much a step takes longer where its convolutions run in the layout channels last: what they take themselves,
-        copies of filters into it and of their gradients out of it. last: of of_channels_last()."""
+        copies of filters and of the batch into it, and of filters' gradients out of it. last: of of_channels_last()."""
         own = sum(last[node].time_ns - cost.time_ns for node, cost in zip(joint.nodes, costs) if node in last)
         device = next((argument(node, 1).meta["val"].device for node in last), torch.device("cpu"))
-        moved = 4 * sum(copied_filters(joint).values())  # a filter and its gradient, each read and written
+        moved = 4 * sum(copied_primals(joint).values())  # a filter and its gradient, each read and written, and a batch as if
         return own + int(moved / self._all(lambda: self._bytes_per_ns(device)))
 
     def _all(self, measure, gpus: typing.Sequence[torch.device] = ()):

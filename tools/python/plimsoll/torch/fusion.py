@@ -28,6 +28,7 @@ MOST_READS_SHARED = 4  # config.realize_reads_threshold
 MOST_PASSES = 4  # each knows what the backward reads by the one before
 SMALL = 1 / 16  # of a result: what statistics of its source, as those of a norm, may take beside it
 COSTLY = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
+SLOW = COSTLY | {aten.rsqrt, aten.sqrt, aten.reciprocal, aten.pow}  # beside a load
 REDUCTIONS = {
     aten.sum, aten.mean, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.var, aten.var_mean, aten.std, aten.any,
     aten.all, aten.prod, aten.max, aten.min, aten._grad_sum_to_size, aten.sum_to_size,
@@ -69,8 +70,8 @@ class Finder:
     behind   nodes that only the backward needs, those that the forward could compute included
     """
 
-    def __init__(self, joint: Joint, saved: set[int]):
-        self.joint, self.saved = joint, saved
+    def __init__(self, joint: Joint, saved: set[int], before: typing.AbstractSet[fx.Node]):
+        self.joint, self.saved, self.before = joint, saved, before
         self.makers = set(joint.nodes)
         self.found: set[fx.Node] = set()
         self.buffers: dict[fx.Node, int] = {}  # read by a node and what it inlines
@@ -93,6 +94,23 @@ class Finder:
                 stack.extend(user.users)
         return list(readers)
 
+    def _kernels(self, readers: list[fx.Node]) -> set[fx.Node]:
+        """What reads it in the end, by what was inlined before."""
+        found: set[fx.Node] = set()
+        stack = list(readers)
+        while stack:
+            node = stack.pop()
+            if node in self.before:
+                stack.extend(self.readers(node))
+            else:
+                found.add(node)
+        return found
+
+    def _is_spread(self, node: fx.Node, readers: list[fx.Node]) -> bool:
+        """Would kernels compute it once for each of many elements?"""
+        most = max(tensor.numel() for reader in readers for tensor in tensors(reader.meta.get("val")))
+        return get_aten_target(node) in SLOW and node.meta["val"].numel() <= SMALL * most
+
     def _sources(self, node: fx.Node) -> list[fx.Node | int]:
         """What it reads: nodes that are inlined, and storages."""
         sources: dict[fx.Node | int, None] = {}
@@ -106,11 +124,13 @@ class Finder:
         """Saving what it is computed from takes hardly more than saving its result. Primals are there in any case. So is a
         source that the backward reads; of two, one may have to stay for longer than it would."""
         storage = self.joint.storage
-        sources = {key for key in self.joint.reads(node, self.found) if storage[key].node or storage[key].tangent}
-        if len(sources & self.saved) == 1:
-            sources -= self.saved
         result = sum(storage[storage_of(tensor)].n_bytes for tensor in tensors(node.meta.get("val")))
-        return sum(storage[key].n_bytes for key in sources) <= result * (1 + SMALL)
+        sources = self.joint.reads(node, self.found)
+        sizes = {key: storage[key].n_bytes for key in sources if storage[key].node or storage[key].tangent}
+        kept = [key for key in sizes.keys() & self.saved if sizes[key] > SMALL * result]
+        if len(kept) == 1:
+            del sizes[kept[0]]
+        return sum(sizes.values()) <= result * (1 + SMALL)
 
     def consider(self, node: fx.Node):
         sources = self._sources(node)
@@ -126,7 +146,10 @@ class Finder:
         crosses = node not in self.joint.is_backward and any(user in self.behind for user in readers)
         if crosses and not self._sources_are_small(node):
             return
-        shared, device = len(readers) > 1, node.meta["val"].device.type
+        if self._is_spread(node, readers):
+            return
+        sides = [self._kernels([user for user in readers if (user in self.behind) is side]) for side in (False, True)]
+        shared, device = max(map(len, sides)) > 1, node.meta["val"].device.type
         most = MOST_READS_SHARED if shared else MOST_READS.get(device, 8)
         if self.buffers[node] > most or self.size[node] > MOST_NODES.get(device, 30):
             return
@@ -138,14 +161,15 @@ def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node], set[fx.Node]]:
     """(the nodes of a joint graph that are computed inside the kernels of their readers, those of the others whose kernels
     may write over an operand, those that are masks.py's). O(nodes * readers)."""
     saved: set[int] = set()
+    before: set[fx.Node] = set()
     for _ in range(MOST_PASSES):
-        finder = Finder(joint, saved)
+        finder = Finder(joint, saved, before)
         for node in joint.nodes:
             finder.consider(node)
         now = {key for node in joint.is_backward & finder.makers - finder.found for key in joint.reads(node, finder.found)}
-        if now <= saved:
+        if now <= saved and finder.found == before:
             break
-        saved = saved | now
+        saved, before = saved | now, finder.found
     ops = [node for node in joint.nodes if node not in finder.found]
     return finder.found, set(filter(_is_single, ops)), masks.find(finder, ops, is_fusible)
 

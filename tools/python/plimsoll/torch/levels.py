@@ -10,7 +10,7 @@ import torch
 
 from ..planning import Graph
 from . import inductor
-from .costs import Cost, Costs, copied_filters
+from .costs import Cost, Costs, copied_primals
 from .joint import Joint
 
 RATES = (1.2, 1.6, 3.0)  # times the fastest parts: a graph is planned for each, whose ops may be so slow to take less
@@ -29,7 +29,7 @@ class Levels:
         self.whole = [last.get(node, cost) for node, cost in zip(joint.nodes, plain)]
         self.plain = plain
         self.top = inductor.PLAIN if last else inductor.APART
-        self.copies = copied_filters(joint)
+        self.copies = copied_primals(joint)
         fastest = {node: self.ways[node][0][0] if node in self.ways else cost for node, cost in last.items()}
         longer = costs.channels_last_ns(joint, plain, fastest) if last and device.type == "cpu" else 0
         self.ns = (max(0, longer), max(0, longer), max(0, -longer))
