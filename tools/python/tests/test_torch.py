@@ -1422,6 +1422,20 @@ class Fused(unittest.TestCase):
         joint = capture.trace(WithLoss(net.to(memory_format=torch.channels_last)), batch, "inductor")
         self.assertEqual(costs.copied_primals(joint), {})
 
+    def test_a_norms_root_is_an_op_and_its_image_is_computed_where_it_is_read(self):
+        """Also that of the last norm, which only the loss and the backward need."""
+        from plimsoll.torch import capture
+
+        layers = [make() for _ in range(2) for make in (lambda: torch.nn.LazyConv2d(16, 3), torch.nn.LazyBatchNorm2d, torch.nn.Hardswish)]
+        net = torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+        batch = torch.randn(8, 3, 12, 12), torch.randint(0, 16, (8,))
+        net(batch[0])
+        joint = capture.trace(WithLoss(net), batch, "inductor")
+        roots = [node for node in joint.nodes if node.target is torch.ops.aten.rsqrt.default]
+        self.assertEqual(len(roots), 2)
+        images = [node for node in joint.nodes if node.target is torch.ops.aten.add.Tensor and node.meta["val"].numel() > 1000]
+        self.assertEqual(images, [])
+
     def test_a_key_for_caches_names_budget_and_effort(self):
         from plimsoll.torch import inductor
         from plimsoll.torch.inductor import Partitioner

@@ -70,14 +70,15 @@ class Finder:
     behind   nodes that only the backward needs, those that the forward could compute included
     """
 
-    def __init__(self, joint: Joint, saved: set[int], before: typing.AbstractSet[fx.Node]):
-        self.joint, self.saved, self.before = joint, saved, before
+    def __init__(self, joint: Joint, saved: set[int]):
+        self.joint, self.saved = joint, saved
         self.makers = set(joint.nodes)
         self.found: set[fx.Node] = set()
         self.buffers: dict[fx.Node, int] = {}  # read by a node and what it inlines
         self.size: dict[fx.Node, int] = {}  # nodes that it takes with it
         self.costly: set[fx.Node] = set()
-        self.behind = set(joint.is_backward)
+        self.stored: list[fx.Node] = []  # only since they have several readers
+        self.behind = {node for node in joint.is_backward if node.op != "output"}
         for node in reversed(joint.graph.nodes):
             if node.op == "call_function" and node.users and all(user in self.behind for user in node.users):
                 self.behind.add(node)
@@ -95,12 +96,12 @@ class Finder:
         return list(readers)
 
     def _kernels(self, readers: list[fx.Node]) -> set[fx.Node]:
-        """What reads it in the end, by what was inlined before."""
+        """What computes them."""
         found: set[fx.Node] = set()
         stack = list(readers)
         while stack:
             node = stack.pop()
-            if node in self.before:
+            if node in self.found:
                 stack.extend(self.readers(node))
             else:
                 found.add(node)
@@ -148,28 +149,39 @@ class Finder:
             return
         if self._is_spread(node, readers):
             return
-        sides = [self._kernels([user for user in readers if (user in self.behind) is side]) for side in (False, True)]
-        shared, device = max(map(len, sides)) > 1, node.meta["val"].device.type
-        most = MOST_READS_SHARED if shared else MOST_READS.get(device, 8)
-        if self.buffers[node] > most or self.size[node] > MOST_NODES.get(device, 30):
+        shared, device = len(readers) > 1, node.meta["val"].device.type
+        if self.buffers[node] > MOST_READS.get(device, 8) or self.size[node] > MOST_NODES.get(device, 30):
             return
-        if not (shared and node in self.costly):
+        if shared and node in self.costly:
+            return
+        if not shared or self.buffers[node] <= MOST_READS_SHARED:
             self.found.add(node)
+        elif crosses:
+            self.stored.append(node)
+
+    def join(self):
+        """One kernel for what it stores and for all that reads it on a side: there it has no bytes. The other nodes stay as they
+        are, since to the compiler it is one buffer that they read."""
+        for node in reversed(self.stored):
+            readers = self.readers(node)
+            sides = ([user for user in readers if (user in self.behind) is side] for side in (False, True))
+            if all(len(self._kernels(side)) <= 1 for side in sides):
+                self.found.add(node)
 
 
 def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node], set[fx.Node]]:
     """(the nodes of a joint graph that are computed inside the kernels of their readers, those of the others whose kernels
     may write over an operand, those that are masks.py's). O(nodes * readers)."""
     saved: set[int] = set()
-    before: set[fx.Node] = set()
     for _ in range(MOST_PASSES):
-        finder = Finder(joint, saved, before)
+        finder = Finder(joint, saved)
         for node in joint.nodes:
             finder.consider(node)
         now = {key for node in joint.is_backward & finder.makers - finder.found for key in joint.reads(node, finder.found)}
-        if now <= saved and finder.found == before:
+        if now <= saved:
             break
-        saved, before = saved | now, finder.found
+        saved = saved | now
+    finder.join()
     ops = [node for node in joint.nodes if node not in finder.found]
     return finder.found, set(filter(_is_single, ops)), masks.find(finder, ops, is_fusible)
 
