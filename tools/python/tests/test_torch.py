@@ -1091,7 +1091,7 @@ class Fused(unittest.TestCase):
         net, batch = transformer()
         model = WithLoss(net)
         whole = pt.plan(model, batch, backend="inductor", measure=True).keep_all_bytes
-        budget = int(0.7 * whole)
+        budget = int(0.5 * whole)
 
         class Planned(Exception):
             pass
