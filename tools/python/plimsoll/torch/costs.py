@@ -31,6 +31,7 @@ _IMAGES, _FILTERS = 1, 2  # arguments of a convolution's backward
 MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time, ...
 AGREE = 1.25  # ... once another one took at most so many times as long: beside other programs one may wait for its threads
 TOO_SLOW = 3.0  # times the fastest way to divide an op: smaller parts are not looked at
+CACHES = 1 << 25  # bytes that leave nothing of an op in a cache
 FLOPS_PER_NS, BYTES_PER_NS, CALL_NS = 50.0, 10.0, 2000  # of the model: a few cores of a server
 
 
@@ -105,8 +106,8 @@ def copied_primals(joint: Joint) -> dict[int, int]:
     return found
 
 
-def _measure(node: fx.Node, channels_last: bool = False, at_once: int = 0) -> Cost:
-    """at_once: groups of a part; 0: the op is not divided."""
+def _measure(node: fx.Node, channels_last: bool = False, at_once: int = 0, cold: bool = False) -> Cost:
+    """at_once: groups of a part; 0: the op is not divided. cold: each run finds nothing in the caches."""
     arguments, keywords = pytree.tree_map(
         lambda leaf: _made_up(leaf.meta["val"]) if isinstance(leaf, fx.Node) else leaf, (node.args, node.kwargs)
     )
@@ -122,12 +123,15 @@ def _measure(node: fx.Node, channels_last: bool = False, at_once: int = 0) -> Co
     outputs = _new_bytes(result, (arguments, keywords))
     workspace = max(0, most - sum(outputs))
     del result
-    return Cost(_time(lambda: op(*arguments, **keywords), device), workspace, outputs)
+    spoil = torch.zeros(CACHES // 4).neg_ if cold else lambda: None
+    return Cost(_time(lambda: op(*arguments, **keywords), device, spoil), workspace, outputs)
 
 
-def _time(run, device: torch.device) -> int:
+def _time(run, device: torch.device, before=lambda: None) -> int:
+    """before: what runs before each, and is not timed."""
     times: list[int] = []
     while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS or sorted(times)[1] > AGREE * min(times)):
+        before()
         _synchronize(device)
         begin = time.perf_counter_ns()
         run()
@@ -249,10 +253,11 @@ class Costs:
         except (RuntimeError, NotImplementedError):  # an op that Inductor alone can run
             return _modelled(joint, node)
 
-    def _measured(self, node: fx.Node, channels_last: bool, at_once: int = 0) -> Cost:
+    def _measured(self, node: fx.Node, channels_last: bool, at_once: int = 0, cold: bool = False) -> Cost:
         key = key_of(node) + (" channels last" if channels_last else "") + (f" {at_once} at once" if at_once else "")
+        key += " cold" if cold else ""
         if key not in self.known:
-            cost = _measure(node, channels_last, at_once)
+            cost = _measure(node, channels_last, at_once, cold)
             self.known[key] = [cost.time_ns, cost.workspace_bytes, *cost.outputs]
             self.measured += 1
         time_ns, workspace, *outputs = self.known[key]
@@ -260,20 +265,23 @@ class Costs:
 
     def ways(self, joint: Joint) -> dict[fx.Node, list[tuple[Cost, int]]]:
         """Of backwards of many groups, where images have the layout channels last: (cost, groups at once; 0: it is not
-        divided), the fastest first, and of the slower ones those that take less for themselves."""
+        divided), the fastest first, and of the slower ones those that take less for themselves. Ways are compared by cold runs:
+        a step runs an op once, and what a large workspace holds is in no cache before."""
         nodes = [node for node in joint.nodes if grouped.can_be_divided(node)]
         found = self._all(lambda: {node: self._ways(node) for node in nodes})
         return {node: ways for node, ways in found.items() if ways}
 
     def _ways(self, node: fx.Node) -> list[tuple[Cost, int]]:
         found: list[tuple[Cost, int]] = []
-        for at_once in (0, *grouped.parts(argument(node, 9))):
-            try:
-                found.append((self._measured(node, True, at_once), at_once))
-            except (RuntimeError, NotImplementedError):  # as where memory is short
-                return []
-            if found[-1][0].time_ns > TOO_SLOW * min(cost.time_ns for cost, _ in found):
-                break
+        try:
+            whole, cold = self._measured(node, True), self._measured(node, True, cold=True)
+            for at_once in (0, *grouped.parts(argument(node, 9))):
+                cost = self._measured(node, True, at_once, cold=True)
+                found.append((cost._replace(time_ns=cost.time_ns * whole.time_ns // max(1, cold.time_ns)), at_once))
+                if found[-1][0].time_ns > TOO_SLOW * min(cost.time_ns for cost, _ in found):
+                    break
+        except (RuntimeError, NotImplementedError):  # as where memory is short
+            return []
         found.sort(key=lambda way: (way[0].time_ns, way[0].workspace_bytes))
         least = [min((cost.workspace_bytes for cost, _ in found[:place]), default=1 << 62) for place in range(len(found))]
         return [way for way, most in zip(found, least) if way[0].workspace_bytes < most]

@@ -160,8 +160,8 @@ class Finder:
             self.stored.append(node)
 
     def join(self):
-        """One kernel for what it stores and for all that reads it on a side: there it has no bytes. The other nodes stay as they
-        are, since to the compiler it is one buffer that they read."""
+        """A value that one kernel on a side makes and alone reads has no bytes there. The other nodes stay as they are: they read
+        one buffer."""
         for node in reversed(self.stored):
             readers = self.readers(node)
             sides = ([user for user in readers if (user in self.behind) is side] for side in (False, True))

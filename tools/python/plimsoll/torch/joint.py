@@ -252,7 +252,7 @@ class Joint:
     ) -> Graph:
         """The graph of the whole step. costs: of each node. extra_bytes: what is there all the time beside the primals.
         in_place: count on it that fused kernels write over what nothing reads later, wherever they may.
-        copies: bytes by storage of a primal; the backward of a convolution reads a copy of it, which counts from the boundary on.
+        copies: bytes by storage of a primal; backwards of convolutions read a copy, which counts from the boundary on.
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
         graph, number, drawn = Graph("joint"), {}, None
         made: dict[fx.Node, list[int]] = {}
