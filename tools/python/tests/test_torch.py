@@ -1437,6 +1437,20 @@ class Fused(unittest.TestCase):
         sums = [node.meta["val"] for node in joint.nodes if node.target is torch.ops.aten.add.Tensor]
         self.assertTrue(sums and all(value.dim() < 4 for value in sums), "the statistics are sums, too")
 
+    def test_views_and_results_that_the_compiler_gave_storages_of_their_own_are_what_they_are_of(self):
+        """As in the graph of norms of single images."""
+        torch.manual_seed(2)
+        layers = []
+        for channels in (3, 8):
+            layers += [torch.nn.Conv2d(channels, 8, 3), torch.nn.InstanceNorm2d(8, affine=True), torch.nn.ELU()]
+        model = WithLoss(torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()))
+        batch = torch.randn(8, 3, 16, 16), torch.randint(0, 8, (8,))
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        _, gradients = pt.compile(model, "1GiB", backend="inductor")(*batch)
+        for name, parameter in reference.named_parameters():
+            self.assertTrue(torch.allclose(gradients[name], parameter.grad, rtol=1e-3, atol=1e-5), name)
+
     def test_a_key_for_caches_names_budget_and_effort(self):
         from plimsoll.torch import inductor
         from plimsoll.torch.inductor import Partitioner

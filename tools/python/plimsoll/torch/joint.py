@@ -65,6 +65,32 @@ def storage_bytes(tensor: torch.Tensor) -> int:
     raise Unsupported("a tensor has a size that is not known yet (a dynamic shape); compile for one shape at a time")
 
 
+def _aliased(node: fx.Node):
+    """What a view, or one of an op's results, is of its source's value. None: neither."""
+    schema = getattr(node.target, "_schema", None)
+    if node.target is operator.getitem:
+        return argument(node, 0).meta["val"][argument(node, 1)]
+    if schema is None or not any(row.alias_info and not row.alias_info.is_write for row in schema.returns):
+        return None
+    own = {storage_of(t) for source in node.all_input_nodes for t in tensors(source.meta.get("val"))}
+    if all(storage_of(t) in own for t in tensors(node.meta["val"])):
+        return None
+    op: typing.Any = node.target
+    fake: typing.Any = tensors(node.meta["val"])[0]
+    arguments, keywords = fx.map_arg((node.args, node.kwargs), lambda source: source.meta["val"])
+    with fake.fake_mode:
+        return op(*arguments, **keywords)
+
+
+def _share_storages(graph: fx.Graph):
+    """A pass of the compiler may give new tensors to a view, and to one of an op's results, that have storages of their own."""
+    for node in graph.nodes:
+        if node.op == "call_function" and tensors(node.meta.get("val")):
+            value = _aliased(node)
+            if [t.shape for t in tensors(value)] == [t.shape for t in tensors(node.meta["val"])]:
+                node.meta["val"] = value
+
+
 def _is_update(node: fx.Node) -> bool:
     """Inductor's graphs write new values of primals; elsewhere the forward returns them."""
     return node.target is aten.copy_.default and argument(node, 0).op == "placeholder" and not node.users
@@ -101,6 +127,7 @@ class Joint:
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
         self._keep: list[list[torch.Tensor]] = []  # storages are compared by address: their tensors must live
+        _share_storages(self.graph)
         for node in self.graph.nodes:
             self._add(node)
         self.is_backward = self._reached_by_tangents()
