@@ -4,7 +4,8 @@ Inductor writes a pointwise result into memory only where a reader needs it ther
 output of the graph), where it has read more than a few buffers, or where it is costly and read more than once
 (torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What the backward reads of a
 forward result stays an op, so that a plan may save it; but where its sources take no more bytes, or the backward reads one
-in any case, they are saved instead, and it is computed inside the kernels of the backward.
+in any case, they are saved instead, and it is computed inside the kernels of the backward. A slow value of few elements that
+readers of many read, as the root of a channel's variance, stays an op, too: they would compute it once for each of theirs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MOST_READS_SHARED = 4  # config.realize_reads_threshold
 MOST_PASSES = 4  # each knows what the backward reads by the one before
 SMALL = 1 / 16  # of a result: what statistics of its source, as those of a norm, may take beside it
 COSTLY = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
-SLOW = COSTLY | {aten.rsqrt, aten.sqrt, aten.reciprocal, aten.pow}  # beside a load
+SLOW = COSTLY | {aten.rsqrt, aten.sqrt, aten.reciprocal, aten.pow}  # to compute, beside a load
 REDUCTIONS = {
     aten.sum, aten.mean, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.var, aten.var_mean, aten.std, aten.any,
     aten.all, aten.prod, aten.max, aten.min, aten._grad_sum_to_size, aten.sum_to_size,
