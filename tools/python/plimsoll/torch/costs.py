@@ -233,7 +233,8 @@ class Costs:
         copies of filters and of the batch into it, and of filters' gradients out of it. last: of of_channels_last()."""
         own = sum(last[node].time_ns - cost.time_ns for node, cost in zip(joint.nodes, costs) if node in last)
         device = next((argument(node, 1).meta["val"].device for node in last), torch.device("cpu"))
-        moved = 4 * sum(copied_primals(joint).values())  # a filter and its gradient, each read and written, and a batch as if
+        # a batch, which has no gradient, counts as much
+        moved = 4 * sum(copied_primals(joint).values())  # a filter and its gradient, each read and written
         return own + int(moved / self._all(lambda: self._bytes_per_ns(device)))
 
     def _all(self, measure, gpus: typing.Sequence[torch.device] = ()):

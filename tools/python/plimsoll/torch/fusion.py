@@ -110,7 +110,7 @@ class Finder:
 
     def _is_spread(self, node: fx.Node, readers: list[fx.Node]) -> bool:
         """Would kernels compute it once for each of many elements?"""
-        most = max(tensor.numel() for reader in readers for tensor in tensors(reader.meta.get("val")))
+        most = max((tensor.numel() for reader in readers for tensor in tensors(reader.meta.get("val"))), default=0)
         return get_aten_target(node) in SLOW and node.meta["val"].numel() <= SMALL * most
 
     def _sources(self, node: fx.Node) -> list[fx.Node | int]:

@@ -82,13 +82,11 @@ def _aliased(node: fx.Node):
         return op(*arguments, **keywords)
 
 
-def _share_storages(graph: fx.Graph):
+def _share_storages(node: fx.Node):
     """A pass of the compiler may give new tensors to a view, and to one of an op's results, that have storages of their own."""
-    for node in graph.nodes:
-        if node.op == "call_function" and tensors(node.meta.get("val")):
-            value = _aliased(node)
-            if [t.shape for t in tensors(value)] == [t.shape for t in tensors(node.meta["val"])]:
-                node.meta["val"] = value
+    value = _aliased(node)
+    if [t.shape for t in tensors(value)] == [t.shape for t in tensors(node.meta["val"])]:
+        node.meta["val"] = value
 
 
 def _is_update(node: fx.Node) -> bool:
@@ -127,7 +125,6 @@ class Joint:
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
         self._keep: list[list[torch.Tensor]] = []  # storages are compared by address: their tensors must live
-        _share_storages(self.graph)
         for node in self.graph.nodes:
             self._add(node)
         self.is_backward = self._reached_by_tangents()
@@ -149,6 +146,9 @@ class Joint:
             if tensor.layout != torch.strided:
                 layout = str(tensor.layout).removeprefix("torch.")
                 raise Unsupported(f"'{node.name}' makes a tensor of the layout {layout}; a plan is for dense tensors")
+        if node.op == "call_function" and found:
+            _share_storages(node)
+            found = tensors(node.meta["val"])
         self._keep.append(found)
         if node.op in ("placeholder", "get_attr"):
             for tensor in found:
